@@ -1,7 +1,7 @@
 """Many metrics in one call, and their names.
 
-`binding.py` makes `Bound`s of what is passed as `metrics`; lists, or a ranking, go with
-these to `metrics/run.py`, and values or states come back by name.
+`binding.py` makes `Bound`s of the argument `metrics`. These go to `metrics/run.py` with
+lists or a ranking, and values or states come back by name.
 
     binding.py      metrics as calls take them: names, sets of trec_eval, dicts of metrics
     evaluate.py     `jrm.evaluate`, `jrm.measure` and `jrm.empty`: many metrics at once

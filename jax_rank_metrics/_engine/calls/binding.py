@@ -12,8 +12,7 @@ from jax_rank_metrics._ground import inputs, messages
 from jax_rank_metrics._names import trec
 from jax_rank_metrics._values.mean import Mean
 
-# A name, several names (or what they were parsed to), or a dict from names of results to
-# metrics.
+# A name, several names (as text or parsed), or a dict from names of results to metrics.
 Metrics = (
     str | Sequence[str | Bound] | Mapping[str, Metric[...] | functools.partial[Mean]]
 )
@@ -23,7 +22,7 @@ Metrics = (
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     """Returns each metric with its options and the name of its result.
 
-    A set of trec_eval stands for those of its measures that are metrics here.
+    A set of trec_eval is replaced by its measures that are metrics here.
 
     >>> [(bound.name, bound.k) for bound in bind_all(("map", "recall@1,5"))]
     [('map', None), ('recall@1,5', (1, 5))]

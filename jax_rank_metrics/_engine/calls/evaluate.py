@@ -27,8 +27,8 @@ def evaluate(
 ) -> dict[str, mean.Mean]:
     """Computes several metrics from one ranking of every list.
 
-    The result is that of `mean(measure(metrics, rank(…)))`, except for "gm_map", whose
-    state is the `GeometricMean` of average precision.
+    The result equals `mean(measure(metrics, rank(…)))`, except for "gm_map", whose state is
+    the `GeometricMean` of average precision.
 
     Lists are ranked as deep as the deepest cutoff among the metrics that read ranks. If
     one of these has no cutoff, all items are sorted, which takes many times as long as a
@@ -36,7 +36,7 @@ def evaluate(
     if there is no other metric, nothing is sorted.
 
     Args:
-        metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5"; among them
+        metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5", including
             trec_eval's families and sets, such as "ndcg_cut.5,10" and "official". Or a
             dict of names to metrics, or to `functools.partial` of metrics.
         labels: See `rank`, as for all further arguments.
@@ -51,7 +51,7 @@ def evaluate(
         num_segments: See `rank`.
         items_axis: See `rank`. Metrics that only count need no cutoff.
         retrieved: See `rank`.
-        columns: See `rank`. Some metric of the call must read each of them.
+        columns: See `rank`. Each column must be read by a metric of the call.
         relax: See `rank`.
 
     Returns:
@@ -79,7 +79,7 @@ def evaluate(
 def _warn_of_one_list(
     lists: list_arguments.ScoredLists, labels: object, mask: object
 ) -> None:
-    """Warns if labels that are not of JAX make one list, perhaps of many queries."""
+    """Warns if labels that are no JAX array make one list, perhaps of many queries."""
     if lists.scores.size <= 1000 or lists.num_lists != 1:
         return
     known, exists = inputs.on_host("labels", labels), inputs.on_host("mask", mask)
@@ -97,7 +97,7 @@ def measure(metrics: binding.Metrics, ranking: Ranking) -> dict[str, per_list.Pe
 
     Args:
         metrics: As for `evaluate`.
-        ranking: What `rank`, `rank_retrieved` or another source returned, cut at the
+        ranking: A `Ranking` from `rank`, `rank_retrieved` or another source, cut at the
             deepest cutoff of the metrics or deeper.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A metric of labels that are not known, but only how likely each item is relevant."""
+"""A metric of uncertain labels: only the probability that an item is relevant is known."""
 
 import dataclasses
 from collections.abc import Callable
@@ -21,12 +21,12 @@ from jax_rank_metrics._values.per_list import PerList
 
 
 class SampledLabels(NamedTuple):
-    """A metric of lists whose labels are uncertain; what `sampled_labels` returns.
+    """A metric of lists whose labels are uncertain, as `sampled_labels` returns it.
 
     Attributes:
         lists: The expected value of each list, over its labels.
         label_variance: `[*lists]` or `[*lists, len(k)]`, the variance of the value of
-            each list, over its labels; inf where a single draw says nothing about it.
+            each list, over its labels; inf if only a single draw counts.
     """
 
     lists: PerList
@@ -44,27 +44,27 @@ def sampled_labels(
     list_weights: types.ListWeights | None = None,
     undefined: types.Undefined = "zero",
 ) -> SampledLabels:
-    """Computes the expected value of a metric where relevance is a probability.
+    """Computes the expected value of a metric if relevance is a probability.
 
-    Click models and judges that are models say how likely an item is relevant. Passed as
-    a label, 0.6 would be a grade, which most metrics take for not relevant. Here the label
-    of each item is 1 with its probability and otherwise 0, independently of all others.
+    Click models, and models that judge, say how likely an item is relevant. Passed as a
+    label, 0.6 would be a grade, which most metrics take for not relevant. Here the label of
+    each item is 1 with its probability and otherwise 0, independently of other labels.
 
-    Lists are ranked once, and then labels are drawn `draws` times. The error of an
-    expected value by the draws has the variance `label_variance / draws`. For metrics that
+    Lists are ranked once, and then labels are drawn `draws` times. The error that the draws
+    leave in an expected value has the variance `label_variance / draws`. For metrics that
     are linear in gains, which `jrm.metric(linear=True)` declares (precision, dcg, rbp, …),
     both results are exact, and nothing is drawn: an item counts
-    p · worth(1) + (1 − p) · worth(0). They are taken to be undefined where all labels
-    are 0, if anywhere.
+    p · worth(1) + (1 − p) · worth(0). If these metrics are undefined for some labels, this
+    is taken to be only if all labels are 0.
 
-    `label_variance` is what the labels add to the uncertainty of each list. The standard
-    error of `lists.mean()` is that over lists; the labels alone leave the mean of n lists
-    with the variance Σ label_variance / n², however many lists there could be. Labels
-    that err together, as those of a judge do who misreads a query, are not independent,
-    and leave it with more.
+    `label_variance` is the uncertainty of each list's value that its labels cause. The
+    standard error of `lists.mean()` is the error of sampling lists. The labels alone leave
+    the mean of the n given lists with the variance Σ label_variance / n². Labels that err
+    together, such as the labels of a judge who misreads a query, are not independent, and
+    leave it with a larger variance.
 
-    The result is a constant to autodiff, also with respect to the probabilities: a loss
-    that is to train what estimates them needs another estimate.
+    Autodiff sees the result as a constant, also with respect to the probabilities: a loss
+    that trains the model behind the probabilities needs another estimate.
 
     Arguments may be sharded over Auto or Explicit mesh axes; lists are then brought whole
     to a device. Inside `jax.shard_map`, fold `jax.lax.axis_index` into the key.
@@ -73,16 +73,16 @@ def sampled_labels(
         metric: A name such as "ndcg@10" or "recall@1,5", a metric, or a
             `functools.partial` of one with its options. It reads no columns.
         probabilities: `[*lists, items]`, from 0 to 1; negative or NaN is padding, as for
-            labels. Above 1 counts as 1 where values are known only inside `jax.jit`.
+            labels. Inside `jax.jit`, which cannot check them, numbers above 1 count as 1.
         scores: See `rank`. Ties are read as without a key.
-        key: One PRNG key, typed or legacy. Metrics of one key read the same labels.
-        draws: At least 2; a value of each list and draw is in memory. A metric that is
+        key: One PRNG key, typed or legacy. Metrics with the same key read the same labels.
+        draws: At least 2; memory holds a value for each list and draw. A metric that is
             linear in gains does not read it.
         mask: See `rank`.
         list_weights: See `rank`.
-        undefined: What a draw counts where the metric is undefined: "zero", "one", or
-            "skip", which leaves the draw out. It is the default of `lists` as well, where
-            a list is undefined that was undefined in every draw.
+        undefined: The value of a draw in which the metric is undefined: "zero", "one", or
+            "skip", which leaves the draw out. It is also the default of `lists`, in which
+            a list is undefined if it was undefined in every draw.
 
     Returns:
         `lists` and `label_variance`.
@@ -90,11 +90,11 @@ def sampled_labels(
     Raises:
         ValueError: if a probability is above 1; if `draws` is below 2; if shapes do not
             fit; if the metric is unknown, reads a column or refuses a list.
-        TypeError: if dtypes do not fit, or `metric` or `key` is none.
+        TypeError: if dtypes do not fit, if `metric` is no metric, or if `key` is no key.
 
     References:
         Aslam and Yilmaz, Inferring document relevance via average precision, SIGIR 2006
-        (expected average precision where relevance is a probability); Chuklin, Markov and
+        (expected average precision if relevance is a probability); Chuklin, Markov and
         de Rijke, Click models for web search, 2015, chapter 7.
 
     >>> probabilities, scores = jnp.array([0.5, 1.0]), jnp.array([0.9, 0.8])
@@ -118,7 +118,7 @@ def sampled_labels(
     inputs.same_index(of_items, {"list_weights": list_weights})
     labels, _ = inputs.item_arrays("probabilities", probabilities, mask)
     lists = list_arguments.checked(labels, scores, mask, list_weights=list_weights)
-    # In floats, since labels of integers would be compared as these.
+    # Convert to floats, because integer labels would be compared as integers.
     labels = labels.astype(lists.raw_items.dtype)
     raw_items = dataclasses.replace(lists.raw_items, labels=labels)
     lists = dataclasses.replace(lists, raw_items=raw_items)
@@ -151,8 +151,8 @@ def _sampled(
     draws: int,
     undefined: types.Undefined,
 ) -> tuple[SampledLabels, dict[str, jax.Array]]:
-    """Ranks once, and then reads the metric of drawn labels, or of all of them at once."""
-    # Whole lists on each device, since every draw labels the items that were ranked.
+    """Ranks once, then reads the metric for drawn labels, or exactly if it is linear."""
+    # Bring whole lists to a device, because every draw labels the items that were ranked.
     arrays = (lists.raw_items, lists.scores)
     raw_items, scores = shards.align_with_sharded(arrays, lists.scores.ndim - 1)
     lists = dataclasses.replace(lists, raw_items=raw_items, scores=scores)
@@ -184,8 +184,8 @@ def _sampled(
 def _of_draws(drawn: PerList, undefined: types.Undefined) -> SampledLabels:
     """Returns the mean and the variance of the draws, which are along the first axis.
 
-    A list counts in each draw by its weight there, which some metrics, such as gauc, take
-    from the labels; for all others it is the same in every draw.
+    A list counts in each draw by its weight there. Some metrics, such as gauc, take the
+    weight from the labels; for other metrics it is the same in every draw.
     """
     values, weights, defined = drawn.values, drawn.weights, drawn.defined
     values = list_arrays.filled(values, defined, undefined)
@@ -216,7 +216,7 @@ def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
 
 
 def _held_items(items: ItemArrays, index: jax.Array, labels: jax.Array) -> ItemArrays:
-    """Returns items in rank order with the labels of the items that stand there."""
+    """Returns items in rank order, each with its label of `labels`, `[*lists, items]`."""
     of_items = arithmetic.take(labels, jnp.maximum(index, 0))
     return items._replace(labels=jnp.where(items.exists, of_items, 0))
 
@@ -224,11 +224,11 @@ def _held_items(items: ItemArrays, index: jax.Array, labels: jax.Array) -> ItemA
 def _exact(
     bound: spec.Bound, undefined: types.Undefined, data: RankingData
 ) -> SampledLabels:
-    """Computes what a metric that is linear in gains is worth, and its variance.
+    """Computes the expected value of a metric that is linear in gains, and its variance.
 
-    Its value is a sum over items, whose labels are independent. So the variances of what
-    they add, p · (1 − p) · (worth(1) − worth(0))², add up, and the difference of worths is
-    the slope of the expected value in p.
+    The value is a sum over items with independent labels, so the variances of the terms,
+    p · (1 − p) · (worth(1) − worth(0))², add up. The difference of worths is the slope of
+    the expected value in p.
     """
     assert data.pool is not None and data.items_held is not None
     pool, items_held, items = data.pool, data.items_held, data.pool.items.read()
@@ -238,7 +238,7 @@ def _exact(
     slots = jnp.broadcast_to(arithmetic.iota(index), index.shape)
 
     def expected(probabilities: jax.Array) -> tuple[jax.Array, PerList]:
-        # Each item with its own place: sums over tie groups are loops without slopes.
+        # Give each item its own place: sums over tie groups are loops without slopes.
         ranked = _held_items(items_held.items, index, probabilities)
         places = Ranked(ranked, layout, ranks, rank_above=slots, above=above, tied=tied)
         labelled = items._replace(labels=probabilities)
@@ -259,7 +259,7 @@ def _exact(
         terms = probabilities * (1 - probabilities) * slope * slope
         variances.append(arithmetic.total(terms))
     variance = jnp.stack(variances, axis=-1).reshape(values.shape)
-    # All labels are 0 with this chance, and the value is then 0.
+    # The chance that all labels are 0, if this is undefined. The value counts it as 0.
     is_undefined = lists.defined & ~expected(jnp.zeros_like(probabilities))[1].defined
     chance = jnp.where(is_undefined, jnp.prod(1 - probabilities, axis=-1), 0)
     defined, chance = lists.defined & (chance < 1), arithmetic.widen(chance, values)

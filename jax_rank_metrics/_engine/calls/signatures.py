@@ -1,4 +1,4 @@
-"""`jrm.signature`: the choices behind a number as a text, which is read back."""
+"""`jrm.signature`: the choices behind a number as a text, and metrics from such texts."""
 
 import contextlib
 import functools
@@ -37,7 +37,8 @@ _WORDS = {
 }
 _OF_WORDS = {word: name for name, word in _WORDS.items()}
 
-# What other definitions of a metric do otherwise, and the package offers no choice of.
+# Choices that other definitions of a metric make in another way, and that the package does
+# not offer.
 _FIXED = {
     "ndcg": {"threshold": "none", "ideal": "judged"},
     "dcg": {"threshold": "none"},
@@ -48,9 +49,9 @@ _FIXED = {
     "alpha_ndcg": {"ideal": "greedy"},
 }
 
-# The choices of rankings, means and files; the first is that of definition 1. Metrics
-# without a formula over ties have "hash" there, and those with a rule of their own "own".
-# What may be "none" may be a number.
+# The choices of rankings, means and files; the first is the choice of definition 1. For
+# ties, this is "hash" for metrics without a formula over ties, and "own" for metrics with a
+# rule of their own. An option with the only choice "none" may be a number instead.
 _CHOICES = {
     "ties": "expected input input-reversed id-desc id-asc best worst random user-hash "
     "hash own",
@@ -76,9 +77,9 @@ _CHOICES = {
     "weights": "none given",
     "side": "both head tail",
 }
-# Ties as `rank`, `join` and metrics call them.
+# Ties by their names in `rank`, `join` and metrics, with their words here.
 _TIES = {"stable": "input", "trec": "id-desc", "tied": "expected", "order": "hash"}
-# What a text may say beside choices: facts about one number.
+# Fields of a text that are no choices, but facts about one number.
 _FACTS = ("lists", "undefined-lists", "jrm")
 
 
@@ -88,10 +89,10 @@ class Signature(str):
     Two signatures are equal if all of their choices are.
 
     Attributes:
-        fields: The choice of every option, also of those that the short form leaves out.
-        long: The long form, which names all of them.
-        cutoffs: Those of the metric, in the order of its values; in the text, they are
-            sorted.
+        fields: The choice of every option, also of options that the short form leaves out.
+        long: The long form, which names the choice of every option.
+        cutoffs: The cutoffs of the metric, in the order of its values; in the text, they
+            are sorted.
     """
 
     cutoffs: tuple[str, ...] = ()
@@ -116,37 +117,40 @@ def signature(
     """Names the definition of a number: its metric, with all choices that can change it.
 
     Options and choices have the words of the conformance vectors. The short form, which is
-    the string itself, names what differs from definition 1, the defaults of the package in
-    this release; the attribute `long` names all.
+    the string itself, names only choices that differ from definition 1, the defaults of the
+    package in this release; the attribute `long` names all choices.
 
     Args:
         metric: A name such as "ndcg@10", a metric, or a `functools.partial` of one.
-        **choices: What belongs to rankings, means and files; None is definition 1.
+        **choices: Choices of rankings, means and files; None is definition 1.
 
             - `ties`: as for `rank` and `join`, or "input" for "stable" and "id-desc" for
-              "trec", "input-reversed" and "id-asc". Metrics without a formula over ties
-              have "hash" by default, and those with a rule of their own "own".
-            - `duplicates`, of an id in a list: "first", "removed", "last" or "error", as in
-              tables, and `rows`, of which of them stay: "first", "last", "max" or "error".
+              "trec", "input-reversed" and "id-asc". The default is "hash" for metrics
+              without a formula over ties, and "own" for metrics with a rule of their own.
+            - `duplicates`, an id that repeats in a list: "first", "removed", "last" or
+              "error", as in tables; `rows`, the row that stays if a table has several of a
+              document: "first", "last", "max" or "error".
             - `unjudged`, documents without a judgement: "zero" or "removed".
             - `negative`, labels below 0: "removed", "zero", "unjudged" or "error".
             - `undefined`: as for `PerList.mean`.
             - `nan`: "nan", "error", "last" or "first"; `infinite`, scores of −∞: "ranked",
               "unretrieved" or "error"; `scores`: "float64", or "float32" if rounded.
-            - `queries`: "judged", or "both" for those that the run has as well.
+            - `queries`: "judged", or "both" for judged queries that the run has as well.
             - `mean`: "lists", or "geometric" as for "gm_map".
             - `cut`: how many documents of a list were kept, and `relax`, the temperature of
               soft ranks; "none" by default.
-            - `pool`: "candidates" where lists name what has a rank, and "all"; `items`:
-              "masked" where not all may be found; `seen`: "removed"; `exclude`: what else
-              leaves a list, "listed", "self" or "both"; `unknown`: as `unknown_items`.
-            - `similarity`: that of `evaluate_embeddings`; `document`: "custom" where chunks
-              have documents; `weights`: "given" where lists have weights; `side`: of what
-              `evaluate_links` returns, "head", "tail" or "both".
+            - `pool`: "all", or "candidates" if lists name the items that have a rank;
+              `items`: "masked" if not all items may be found; `seen`: "removed"; `exclude`:
+              other items that leave a list, "listed", "self" or "both"; `unknown`: as
+              `unknown_items`.
+            - `similarity`: as for `evaluate_embeddings`; `document`: "custom" if chunks
+              have documents; `weights`: "given" if lists have weights; `side`: the side of
+              the result of `evaluate_links`, "head", "tail" or "both".
 
     Returns:
-        A `Signature`. A function of yours is called `custom`: two of them look alike. Of
-        random ties the key is not named, nor are the entries of arrays, such as weights.
+        A `Signature`. Every function of yours is called `custom`, so two of them cannot be
+        told apart. The key of random ties is not named, nor are the entries of arrays, such
+        as weights.
 
     Raises:
         ValueError: if the metric is unknown, or an option or a choice is.
@@ -190,8 +194,8 @@ def signature(
 def from_signature(text: str) -> functools.partial[mean.Mean]:
     """Returns the metric of a signature, with the options that the signature names.
 
-    What belongs to rankings, means and files, such as `ties` and `undefined`, is no option
-    of a metric; it stands in `signature(…).fields`, and belongs to the call.
+    Choices of rankings, means and files, such as `ties` and `undefined`, are no options of
+    a metric. They are in `signature(…).fields`; pass them to the call.
 
     Args:
         text: The short or the long form.
@@ -200,11 +204,11 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
         A `functools.partial` of the metric, for `evaluate` and its kin.
 
     Raises:
-        ValueError: with the reason, if it is of another version of the definitions, or of
-            a definition that the package does not offer; if it holds a function of a user,
-            or a field, choice or metric that is unknown, or a number beyond its range.
-        TypeError: if it is not a string, the metric has no cutoffs, or an option is of
-            another kind.
+        ValueError: with the reason, if the text is of another version of the definitions,
+            or of a definition that the package does not offer; if it holds a function of a
+            user, an unknown field, choice or metric, or a number beyond its range.
+        TypeError: if the text is not a string, the metric has no cutoffs, or an option is
+            of another kind.
 
     >>> from_signature("ndcg@10|discount:log_discount(3)|def:1").keywords
     {'discount_fn': log_discount(base=3), 'k': 10}
@@ -224,14 +228,15 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
         typed.append(f"{option}={choice}")
     bound = binding.parse(f"{head}({','.join(typed)}){at}{cutoffs}")
     _check_options(bound)
-    if inputs.MAX_INT32 in _cutoffs(bound):  # which stands for all that are larger
+    if inputs.MAX_INT32 in _cutoffs(bound):  # which stands for all larger cutoffs, too
         raise ValueError(f"k is {cutoffs}; pass ranks below {inputs.MAX_INT32}")
-    # Nothing of the text may be lost, such as a definition that others have.
+    # Compare with the text again, because no choice may be lost, such as a choice that only
+    # other definitions have.
     again = signature(bound, **{option: choices[option] for option in _CHOICES})
     are_read = {*_options_by_word(spec), spec.at, "cut", "relax"}
     for option, choice in again.fields.items():
         stated = choices.get(option, "none")
-        # An option that is read may be spelled otherwise, but not be there unstated.
+        # An option that is read may be spelled in another way, but only if it is stated.
         is_lost = stated == "none" or option not in are_read
         if is_lost and stated != choice:
             raise ValueError(
@@ -245,14 +250,14 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
 
 
 class _Unread(Exception):
-    """A ranking that is raised where a formula reads it."""
+    """A stand-in for a ranking, which raises itself when a formula reads it."""
 
     def __getattr__(self, name: str) -> typing.NoReturn:
         raise self
 
 
 def _check_options(bound: Bound) -> None:
-    """Raises as the formula of a metric does, which checks its options before it reads."""
+    """Raises the errors of a formula about its options, which it checks before it reads."""
     options = dict(bound.options)
     for option, value in options.items():
         if isinstance(value, Bound):
@@ -264,10 +269,10 @@ def _check_options(bound: Bound) -> None:
 
 
 def _number(option: str, text: str) -> str:
-    """Returns the text of a number above 0, which is whole but for temperatures.
+    """Returns the text of a number above 0, which is whole except for temperatures.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if the text is no such number.
     """
     try:
         number = float(text)
@@ -295,8 +300,8 @@ def fields(text: str) -> dict[str, str]:
             conformance vectors have.
 
     Raises:
-        ValueError: as `from_signature`, but for definitions that the package does not have
-            and functions of users.
+        ValueError: as `from_signature`, except for definitions that the package does not
+            have and functions of users, which are allowed.
 
     >>> choices = fields("ndcg@10|gain:linear|def:1")
     >>> [choices[x] for x in ("metric", "k", "gain", "discount", "ideal", "ties")]
@@ -324,7 +329,7 @@ def fields(text: str) -> dict[str, str]:
 
 
 def _options_by_word(spec: Spec) -> dict[str, str]:
-    """Returns the options of a metric, but for its cutoffs, by their words."""
+    """Returns the options of a metric except its cutoffs, keyed by their words."""
     return {_WORDS.get(name, name): name for name in spec.options if name != spec.at}
 
 
@@ -345,17 +350,17 @@ def _cutoffs(bound: Bound) -> tuple[object, ...]:
 
 
 def _cutoff_text(k: object) -> str:
-    """Returns how texts name a cutoff."""
+    """Returns the name of a cutoff in texts."""
     return "all" if k is None else _text(k)
 
 
 def _depth(k: Any) -> tuple[object, ...]:
-    """Sorts ranks before shares of a list, and whole lists last."""
+    """Returns a key that sorts ranks before shares of a list, and whole lists last."""
     return k is None, isinstance(k, shares.share), getattr(k, "fraction", k)
 
 
 def _fields_of(bound: Bound) -> dict[str, str]:
-    """Returns all fields but the first, of which those of a call are of definition 1."""
+    """Returns all fields but the first; fields of the call are as in definition 1."""
     spec, options, results = bound.spec, dict(bound.options), {}
     for word, option in _options_by_word(spec).items():
         value, default = options[option], spec.options[option]

@@ -29,24 +29,24 @@ def exposure(
 ) -> Exposure:
     """Counts how often each item of a catalogue is in the lists, as a mergeable state.
 
-    For coverage, Gini index, entropy and personalization of all lists together; see
-    `Exposure`. Inside `jax.shard_map`, pass the states to `all_reduce`.
+    The state computes the coverage, Gini index, entropy and personalization of all lists
+    together; see `Exposure`. Inside `jax.shard_map`, pass the states to `all_reduce`.
 
     Args:
-        ids: `[*lists, ranks]` integers; those outside 0 … num_items − 1 are padding. All
-            ranks count: pass `ids[..., :k]` for a cutoff. Or a `Ranking`, of which
-            `items` are read, down to where it was cut. Without a key, items that tie
-            stand in the same order in every list, and share of the exposure less than
-            under random orders. A repeated id counts again. If a score of the ranking is
-            NaN, so are the numbers of the state. Or the result of `evaluate_users`, or a
-            group of its users, of which the rows of items are read.
-        num_items: Number of items of the catalogue, recommended or not; static. None is
-            that of the evaluation.
+        ids: `[*lists, ranks]` integers; ids outside 0 … num_items − 1 are padding. All
+            ranks count: pass `ids[..., :k]` for a cutoff. A repeated id counts again. Or a
+            `Ranking`, whose `items` are read down to its cut. Without a key, tied items
+            have the same order in every list, so they share the exposure less evenly than
+            in random orders. If a score of the ranking is NaN, all numbers of the state
+            are NaN. Or the result of `evaluate_users`, or a group of its users, whose rows
+            of items are read.
+        num_items: Number of items of the catalogue, recommended or not; static. None
+            takes the number from the evaluation.
         discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, as `log2_discount`
-            does: what an item is exposed at each rank. Gini index and entropy are then
-            those of the items' sums of multipliers, where the last of ten recommendations
-            counts for less than the first. Padding leaves the list, and later ids move up.
-            None counts all ranks alike.
+            does: the exposure that each rank gives. Gini index and entropy are then
+            computed from the items' sums of multipliers, so that the last of ten
+            recommendations counts for less than the first. Padding leaves the list, and
+            later ids move up. None counts all ranks equally.
 
     Raises:
         ValueError: if a ranking has no order, is of packed lists, or was made with
@@ -73,7 +73,7 @@ def exposure(
         if ids.shown_rows is None:
             raise ValueError(
                 "ids is an evaluation without lists; leave keep_lists=False out of the "
-                "call, or read its .exposure, in which all ranks count alike"
+                "call, or read its .exposure, in which all ranks count equally"
             )
         lists = ids.shown_rows
     num_items = inputs.positive_integer("num_items", num_items)
@@ -88,7 +88,8 @@ def _count_exposure(
     num_items: int,
     discount_fn: types.Discount | None,
 ) -> Exposure:
-    ids, nan_found = shards.gathered((ids, nan_found))  # JAX does not scatter parts
+    # Gather first, because JAX does not scatter sharded arrays.
+    ids, nan_found = shards.gathered((ids, nan_found))
     exists = (ids >= 0) & (ids < num_items)
     # Padding is counted at an index beyond the end, which the scatter drops.
     indices = jnp.where(exists, ids, num_items).astype(jnp.int32)
@@ -114,14 +115,14 @@ def _discounted(
 ) -> jax.Array:
     """Sums the multipliers of the ranks at which each item is, `[num_items]`.
 
-    Rank by rank: counts are exact however many lists there are, so that an item has one
-    rounding error per rank, where a sum over lists would have one per list.
+    The sum runs over ranks. Counts are exact for any number of lists, so an item has one
+    rounding error per rank; a sum over lists would have one per list.
     """
     ranks = indices.shape[-1]
     indices = indices.reshape(-1, ranks)
     exists = indices < num_items
     slots = jnp.where(exists, arithmetic.cumulative_count(exists) - 1, ranks)
-    # The items at each rank, `[ranks, lists]`, where lists have no gaps.
+    # The items at each rank of lists without gaps, `[ranks, lists]`.
     columns = meshes.match_varying(jnp.full_like(indices.T, num_items), indices)
     lists = lax.broadcasted_iota(jnp.int32, indices.shape, 0)
     columns = columns.at[slots, lists].set(indices, mode="drop")

@@ -16,16 +16,16 @@ _EMBEDDINGS = "embeddings"
 
 
 def _unit_vectors(embeddings: jax.Array) -> jax.Array:
-    """Returns vectors of length 1, and their squared lengths as a feature more.
+    """Returns vectors of length 1, with their squared lengths as one more feature.
 
-    These are as computed: 0 for a vector of zeros, which stays as it is.
+    Squared lengths are as computed: 0 for a vector of zeros, which stays unchanged.
     """
     if embeddings.ndim != 2:
         raise ValueError(
             f"{_EMBEDDINGS!r} has shape {embeddings.shape}; pass an array [num_items, "
             "features]"
         )
-    # Divided by the largest entry first, so that no square overflows.
+    # Divide by the largest entry first, so that no square overflows.
     largest = jnp.max(jnp.abs(embeddings), axis=-1, keepdims=True)
     vectors = ratio(embeddings, largest)
     lengths = jnp.sqrt(arithmetic.total(vectors * vectors)[..., None])
@@ -37,13 +37,13 @@ def _unit_vectors(embeddings: jax.Array) -> jax.Array:
 def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.PerList:
     """Intra-list diversity: 1 − the mean cosine of all pairs of the first k items.
 
-    It is 0 where all items point the same way, 1 where they are orthogonal, and at most
+    It is 0 if all embeddings point the same way, 1 if they are orthogonal, and at most
     n/(n − 1) for n items. Work and memory grow with ranks·features, not with the number
     of pairs.
 
     Undefined (fewer than two items): 0. Reads the item column `embeddings`, `[num_items,
-    features]`; one of zeros has the cosine 0 with all others. Rows in `columns=` hold unit
-    vectors, and as a feature more their squared lengths, 1 or 0.
+    features]`; an embedding of zeros has the cosine 0 with all others. Rows in `columns=`
+    must hold unit vectors, with their squared lengths, 1 or 0, as one more feature.
 
     Args:
         k: Cutoff of at least 2, or a tuple of them. A ranking of counted places needs one.
@@ -68,9 +68,9 @@ def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.Per
     ks = ranking.cutoffs(k)
     if 1 in [cut for cut in ks if isinstance(cut, int)]:
         raise ValueError(f"k is {k}; diversity is of pairs, pass k >= 2")
-    # Items i and j are both within k by the product of their chances, unless both are of
-    # the group that k parts: K of its t items have the chances K/t, and pairs of these
-    # K(K − 1)/(t(t − 1)).
+    # The chance that items i and j are both within k is the product of their chances,
+    # unless both are in the tie group that k cuts. If K of its t items are within k, an
+    # item has the chance K/t there, but a pair K(K − 1)/(t(t − 1)).
     within = ranking.expected_sum(_vector, positions(), ks)
     own_squares = ranking.expected_sum(_squared_length, _squared_chance, ks)
     parted = ranking.expected_sum(_vector, _is_parted, ks)
@@ -86,7 +86,7 @@ def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.Per
 def _squared_sum(sums: jax.Array) -> jax.Array:
     """Returns |Σ u|² of sums of unit vectors u and their squared lengths.
 
-    It is Σ |u|² + Σ_{i≠j} u_i·u_j, the cosines of all pairs among it.
+    It is Σ |u|² + Σ_{i≠j} u_i·u_j; the second sum has the cosines of all pairs.
     """
     return arithmetic.total(sums[..., :-1] * sums[..., :-1])
 
@@ -111,13 +111,16 @@ def _squared_chance(place: Place, k: Cut) -> jax.Array:
 
 
 def _is_parted(place: Place, k: Cut) -> jax.Array:
-    """Whether the group of a place is neither wholly within k nor wholly beyond it."""
+    """True for places whose tie group is neither wholly within k nor wholly beyond it."""
     within = place.within(k)
     return (within > 0) & (within < place.tied)
 
 
 def _mean_excess(place: Place, k: Cut) -> jax.Array:
-    """Returns by how much pairs of a parted group are rarer than chances say, over t."""
+    """Returns the chance of a pair less the product of two chances, over t, else 0.
+
+    It is not 0 only in the group of t items that k cuts.
+    """
     within, tied = place.within(k), place.tied
     of_pairs = ratio(within * (within - 1), tied * (tied - 1)) - (within / tied) ** 2
     return jnp.where(_is_parted(place, k), of_pairs / tied, 0)

@@ -1,4 +1,4 @@
-"""Lists of ids in rank order, for what is said of ids alone."""
+"""Lists of ids in rank order, for functions that read no labels."""
 
 import dataclasses
 import warnings
@@ -18,8 +18,8 @@ from jax_rank_metrics._engine.ranking.pools import ScoredPool
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, shards, types
 from jax_rank_metrics._values import per_list
 
-# How tied items are read: by their groups, whole or as far as they are held, or in one
-# order.
+# How tied items are read: by whole tie groups, by the parts of tie groups that a ranking
+# holds, or in one order.
 Ties = Literal["groups", "held groups", "order"]
 
 
@@ -28,13 +28,13 @@ class RankedItems:
     """Items of lists in rank order, and where they tie.
 
     Attributes:
-        ids: `[*lists, ranks]` integers, at least one rank per list, negative where no item
-            is.
-        limit: The number of ranks that count, static, beyond which stand items that tie
+        ids: `[*lists, ranks]` integers, at least one rank per list; negative at padding.
+        limit: The number of ranks that count, static. Later ranks only hold items that tie
             with the last of them.
-        keys: `[*lists, ranks]` integers, equal where items tie; None in one order.
-        is_unknown: `[*lists]` bool, the lists of a score that is NaN, or of a tie group
-            that is not known beyond their end; None if there is none.
+        keys: `[*lists, ranks]` integers, equal for tied items; None if items are read in
+            one order.
+        is_unknown: `[*lists]` bool, True for lists with a score that is NaN, or with a tie
+            group that is not known beyond their end; None if there is no such list.
     """
 
     ids: jax.Array
@@ -43,11 +43,12 @@ class RankedItems:
     is_unknown: jax.Array | None = None
 
     def places(self, exists: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Returns how many items are above each, and the last rank that it may hold.
+        """Returns how many items are above each item, and the last rank it may have.
+
+        Both are `[*lists, ranks]` int32.
 
         Args:
-            exists: `[*lists, ranks]` bool, the items that are counted, as both results
-                are, int32.
+            exists: `[*lists, ranks]` bool, True for items that are counted.
         """
         ranks = arithmetic.cumulative_count(exists)
         above = ranks - exists.astype(jnp.int32)
@@ -70,14 +71,14 @@ def ranked_items(
         name: The argument, for error messages.
         ids: `[*lists, ranks]`, or a ranking of lists in rows.
         ks: Cutoffs that a ranking must reach.
-        ties: Of "groups", a ranking that was cut within one is ordered anew, as far as it
-            has its scores.
+        ties: How tied items are read. With "groups", a ranking whose cut is within a tie
+            group is ordered anew, if it has its scores.
 
     Raises:
         ValueError: if a ranking does not reach the cutoffs, has no order or is of packed
-            lists; if the ids of a list are not all on one device; of "order", if it was
-            made with `ties="expected"`; of groups, if items tie across its cut and are
-            not known, outside `jax.jit`.
+            lists; if the ids of a list are not all on one device; with "order", if the
+            ranking was made with `ties="expected"`; with groups, if items tie across its
+            cut and the items beyond are not known, outside `jax.jit`.
         TypeError: if ids are not integers.
     """
     dtype, data = inputs.float_dtype(), None
@@ -104,9 +105,9 @@ def ranked_items(
 
 
 _TIED = (
-    "{}: items of the ranking tie, and this metric reads them in one order, which is that "
-    "of a hash, the same in every list; pass a key to rank, under which the order of each "
-    "list is drawn"
+    "{}: items of the ranking tie, and this metric reads them in one order, by a hash that "
+    "is the same in every list; pass a key to rank, which then draws an order for each "
+    "list"
 )
 _any_ties = jax.jit(lambda ranked: jnp.any(ranked.has_ties()))
 
@@ -114,7 +115,7 @@ _any_ties = jax.jit(lambda ranked: jnp.any(ranked.has_ties()))
 def _with_ties(
     name: str, items: RankedItems, data: ranking.RankingData, ties: Ties
 ) -> RankedItems:
-    """Returns items of a ranking with what is known of their ties; see `ranked_items`."""
+    """Returns items of a ranking with their ties, as far as known; see `ranked_items`."""
     items = dataclasses.replace(items, is_unknown=data.has_nan)
     policy, ranked, pool = policies.Policy(data.ties), data.items_held, data.pool
     if ties == "order" and policy.forbids_order:
@@ -135,7 +136,7 @@ def _with_ties(
         return dataclasses.replace(items, ids=lists, keys=keys)
     if is_known:
         raise ValueError(
-            f"{name}: items tie across the cut of the ranking at {data.cut}, and those "
+            f"{name}: items tie across the cut of the ranking at {data.cut}, and the items "
             "beyond are not known; rank deeper, or with ties='stable'"
         )
     if items.is_unknown is not None:
@@ -144,7 +145,7 @@ def _with_ties(
 
 
 def if_known(lists: per_list.PerList, *items: RankedItems) -> per_list.PerList:
-    """Returns values of lists, NaN where a list of any of the items is unknown."""
+    """Returns values of lists, with NaN for lists that are unknown on any side."""
     for ranked in items:
         if ranked.is_unknown is not None:
             lists = _nan_where(lists, ranked.is_unknown)
@@ -163,13 +164,13 @@ def _nan_where(lists: per_list.PerList, is_unknown: jax.Array) -> per_list.PerLi
 def equally_weighted(
     values: jax.Array, defined: jax.Array, keep_cutoffs: bool, is_share: bool = False
 ) -> per_list.PerList:
-    """Results per list, each list with the weight 1.
+    """Returns the values of lists, each list with the weight 1.
 
     Args:
         values: `[*lists, len(ks)]`.
         defined: `[*lists]` bool.
-        keep_cutoffs: Whether k was a tuple, so that cutoffs stay as the last axis.
-        is_share: Whether values must lie in [0, 1].
+        keep_cutoffs: True if k was a tuple, so that cutoffs stay as the last axis.
+        is_share: True if values must lie in [0, 1].
     """
     values = jnp.where(defined[..., None], values, 0)
     values = values if keep_cutoffs else values[..., 0]
@@ -180,7 +181,7 @@ def equally_weighted(
 def chance(
     place: Sequence[jax.Array], exists: jax.Array, k: types.Cut, dtype: DTypeLike
 ) -> jax.Array:
-    """Returns the chance of a rank up to k of items, of which `place` is of `places`."""
+    """Returns the chance of a rank up to k for items with this place; see `places`."""
     above, last = place
     k = last if k is None else k
     within = jnp.clip(k - above, 0, last - above).astype(dtype)
@@ -188,5 +189,5 @@ def chance(
 
 
 def wider(*dtypes: jnp.dtype) -> jnp.dtype:
-    """Returns the float dtype of the most bits."""
+    """Returns the float dtype with the most bits."""
     return max(dtypes, key=lambda dtype: dtype.itemsize)

@@ -1,4 +1,4 @@
-"""Approximate nearest neighbours: how many of the nearest a search returned."""
+"""Approximate nearest neighbours: how many true neighbours a search returned."""
 
 from functools import partial
 
@@ -24,42 +24,41 @@ def neighbor_recall(
     .. math:: (1 / k) · Σ_{i ∈ A} [d_i ≤ d_k + ε · |d_k|]
 
     A holds the first k items that a search returned, and d_k is the distance of the true
-    k-th neighbour: an item is near enough within (1 + ε) · d_k. So an item that is as far
-    as the k-th neighbour counts as well as that neighbour, whichever of the two an exact
-    search happens to return. A query that has only n < k neighbours, such as one with a
-    filter, is measured at n.
+    k-th neighbour: an item is near enough within (1 + ε) · d_k. An item exactly as far
+    away as the k-th neighbour therefore counts, too, because an exact search may return
+    either of them. A query with only n < k neighbours, such as a query with a filter, is
+    measured at n.
 
-    Distances must be those of the vectors themselves, not what a compressed index made of
-    them, and both sides rounded alike: the comparison is exact. Where they were computed in
-    two ways, pass an `epsilon` of some 1e-6.
+    Pass distances between the original vectors, not the approximations of a compressed
+    index, and round both sides in the same way, because the comparison is exact. If they
+    were computed in two ways, pass an `epsilon` of some 1e-6.
 
     Undefined (no true neighbour): 0. Every query has the weight 1.
 
     Args:
         distances: `[*lists, returned]`, the distances of the items that were returned,
-            nearest first; inf or NaN where there is none. For similarities, pass their
-            negatives.
-        true_distances: `[*lists, neighbours]`, those of the nearest neighbours, ascending,
-            of at least k; inf or NaN after the last.
-        k: Number of neighbours, or several; None is as many as `true_distances` holds.
-        epsilon: By which share an item may be farther than the k-th neighbour. Another
+            nearest first; inf or NaN is padding. For similarities, pass their negatives.
+        true_distances: `[*lists, neighbours]`, the distances of at least the k nearest
+            neighbours, ascending; inf or NaN after the last.
+        k: Number of neighbours, or several; None is all that `true_distances` holds.
+        epsilon: The share by which an item may be farther than the k-th neighbour. A new
             number does not compile again.
-        ids: `[*lists, returned]` integers, the items that were returned; negative where
-            there is none. A repeated id counts once, and later items move up. None means
+        ids: `[*lists, returned]` integers, the items that were returned; negative ids are
+            padding. A repeated id counts once, and later items move up. None means
             that no item was returned twice, which distances alone do not tell.
 
     Raises:
-        ValueError: if k is more than `true_distances` holds, if these do not ascend, if
-            `epsilon` is negative, or if shapes do not agree. Inside `jax.jit`, the order is
-            not checked.
+        ValueError: if k is more than `true_distances` holds, if true distances do not
+            ascend, if `epsilon` is negative, or if shapes do not agree. Inside `jax.jit`,
+            the order is not checked.
         TypeError: if distances are not numbers, or ids are not integers.
 
     References:
         Aumüller, Bernhardsson and Faithfull, ANN-Benchmarks: a benchmarking tool for
         approximate nearest neighbor algorithms, Information Systems 87, 2020. Its `epsilon`
-        and `largeepsilon` are those of 0.01 and 0.1 here; its `k-nn` allows 0.001 beyond
-        d_k: pass `true_distances + 1e-3`. Without repeated ids, Big ANN Benchmarks, which
-        extend the true neighbours by all that tie with the last, are ε = 0.
+        and `largeepsilon` have an `epsilon` of 0.01 and 0.1 here; its `k-nn` allows 0.001
+        beyond d_k: pass `true_distances + 1e-3`. Big ANN Benchmarks add all items that tie
+        with the last true neighbour; without repeated ids, this is ε = 0.
 
     >>> returned, exact = jnp.array([0.1, 0.3, 0.42]), jnp.array([0.1, 0.2, 0.4])
     >>> [f"{neighbor_recall(returned, exact, 3, eps).values:.2f}" for eps in (0, 0.1)]
@@ -102,7 +101,7 @@ def _distances(name: str, value: types.PerListInput) -> jax.Array:
 
 
 def _check_ascending(nearest: jax.Array) -> None:
-    """Raises ValueError where known distances fall along the last axis."""
+    """Raises ValueError if known distances fall along the last axis."""
     if not inputs.is_readable(nearest):
         return
     distances = np.asarray(nearest)
@@ -158,7 +157,7 @@ def _recall(
 
 
 def _ranks_of(returned: jax.Array, ids: jax.Array | None) -> jax.Array:
-    """Returns the rank of each item among the distinct ones, from 1; 0 where repeated."""
+    """Returns the rank of each item among distinct items, from 1; 0 if it is repeated."""
     if ids is None or not ids.shape[-1]:
         return jnp.broadcast_to(arithmetic.iota(returned) + 1, returned.shape)
     no_ids = jnp.full_like(ids[..., :1], -1)

@@ -31,16 +31,17 @@ def pooled_roc_auc(
     """Area under one ROC curve of all items of all lists, as a mergeable state.
 
     It is the share of all pairs of a positive and a negative item in which the positive
-    one has the higher score, whichever lists they are in; ties count ½. Click models
-    report it beside the mean of lists, which `gauc` is. A model may lift it by knowing
-    which users click often, which changes no list.
+    item has the higher score, even if the two are in different lists; ties count ½. Click
+    models report it beside `gauc`, the mean over lists. A model can raise it by knowing
+    which users click often, although this changes the order of no list.
 
-    Items are counted by the leading `bits` of their scores, as float32: the memory and the
-    time of a merge do not depend on how many there are. `compute` counts pairs within a
-    bin as ties, and `bounds` is the interval that holds the value of the exact scores.
-    For ten million sigmoids of normal logits, 16 bits are within 7e-6 and bounds ±1.8e-3
-    around; 20 bits are within 3e-8, and bounds ±1.2e-4. Scores that crowd share few bins,
-    as sigmoids near 1 do, where 16 bits may err by 1e-4: pass logits, or more bits.
+    Items are counted by the leading `bits` of their scores, as float32, so the memory and
+    the time of a merge do not depend on the number of items. `compute` counts pairs within
+    a bin as ties, and `bounds` is an interval that holds the value of the exact scores.
+    For ten million sigmoids of normal logits, 16 bits are within 7e-6 of it, with bounds of
+    ±1.8e-3; 20 bits are within 3e-8, with bounds of ±1.2e-4. Crowded scores, such as
+    sigmoids near 1, share few bins, so that 16 bits may err by 1e-4: pass logits, or more
+    bits.
 
     All arguments may be sharded over Auto or Explicit mesh axes. Inside `jax.shard_map`,
     pass the states to `all_reduce`. A call takes up to 2³¹ − 1 items.
@@ -48,16 +49,17 @@ def pooled_roc_auc(
     Args:
         labels: `[*lists, items]`; negative or NaN is padding, as for all metrics.
         scores: `[*lists, items]` of any real dtype, higher is better. −0.0 equals 0.0.
-            If the score of an item that exists is NaN, so is the value.
-        mask: `[*lists, items]` bool, items that exist; None is all.
+            If the score of an item that exists is NaN, the value is NaN.
+        mask: `[*lists, items]` bool, True for items that exist; None is all.
         weights: A scalar, `[*lists]` or `[*lists, items]`: a pair counts the product of
             the weights of its items. An item whose weight is not above 0, or is
-            subnormal, is masked. Weights beyond 2⁻⁶⁴ and 2⁶⁴ count as these: scale them.
+            subnormal, is masked. Weights below 2⁻⁶⁴ or above 2⁶⁴ count as these limits, so
+            scale them.
         bits: From 8 to 20; a state holds 2^(bits + 2) floats.
         relevance_threshold: Least label of a positive item.
 
     Returns:
-        A `PooledRocAuc`, which is 0 and counted as undefined where a class is missing.
+        A `PooledRocAuc`, which is 0 and counted as undefined if a class is missing.
 
     Raises:
         ValueError: if shapes do not fit; if `bits` is not from 8 to 20.
@@ -66,7 +68,7 @@ def pooled_roc_auc(
     References:
         Hanley and McNeil (see `roc_auc`). Agrees with scikit-learn's `roc_auc_score`, with
         `sample_weight` for the weights. Keras, metrax and TensorFlow count by 200
-        thresholds between 0 and 1, whose error is not known.
+        thresholds between 0 and 1, with an unknown error.
 
     >>> labels, scores = jnp.array([[1, 0], [0, 1]]), jnp.array([[0.9, 0.8], [0.3, 0.7]])
     >>> state = pooled_roc_auc(labels, scores)  # 0.9 > 0.8, 0.9 > 0.3, 0.7 > 0.3
@@ -85,15 +87,15 @@ def pooled_average_precision(
     bits: int = 16,
     relevance_threshold: types.Number = 1,
 ) -> pooled.PooledAveragePrecision:
-    """Average precision of all items of all lists as one list, as a mergeable state.
+    """Average precision of one list of all items of all lists, as a mergeable state.
 
-    It is also known as the area under the curve of precision and recall. Where few items
-    are positive, as clicks are, it says more than the area under the ROC curve about the
-    items with the best scores.
+    It is also known as the area under the curve of precision and recall. If few items are
+    positive, as with clicks, it says more about the items with the best scores than the
+    area under the ROC curve does.
 
-    Counts, memory and bounds are those of `pooled_roc_auc`. `compute` is the mean over all
-    orders of the items of a bin, and `bounds` holds `average_precision` of the exact
-    scores, whose ties are a mean over orders too.
+    Counts, memory and bounds are as in `pooled_roc_auc`. `compute` is the mean over all
+    orders of the items of a bin, and `bounds` is an interval that holds the
+    `average_precision` of the exact scores, which is a mean over the orders of ties, too.
 
     Args:
         labels: See `pooled_roc_auc`, as for all arguments.
@@ -103,7 +105,7 @@ def pooled_average_precision(
         relevance_threshold: See `pooled_roc_auc`.
 
     Returns:
-        A `PooledAveragePrecision`, which is 0 and counted as undefined where no item is
+        A `PooledAveragePrecision`, which is 0 and counted as undefined if no item is
         positive.
 
     Raises:
@@ -112,8 +114,8 @@ def pooled_average_precision(
 
     References:
         Davis and Goadrich, The relationship between precision-recall and ROC curves, ICML
-        2006. Agrees with scikit-learn's `average_precision_score` where no scores tie; of
-        ties, that takes the precision behind the last one.
+        2006. Agrees with scikit-learn's `average_precision_score` if no scores tie; for
+        tied items, scikit-learn takes the precision at the last of them.
 
     >>> labels, scores = jnp.array([[1, 0], [0, 1]]), jnp.array([[0.9, 0.8], [0.3, 0.7]])
     >>> f"{pooled_average_precision(labels, scores):.4f}"  # (1/1 + 2/3) / 2
@@ -150,7 +152,7 @@ def _pooled(
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _sums(arrays: tuple[RawItems, jax.Array], bits: int, threshold: float) -> FloatPair:
-    """Sums both classes by bin, on every device the items that it has."""
+    """Sums both classes by bin; every device sums the items that it holds."""
     cut = shards.cut_of(arrays[1].ndim - 1, per_item=arrays)
     if cut is None:
         return _sums_of_part(*arrays, bits, threshold)
@@ -169,7 +171,7 @@ def _sums_of_part(
     items, num_bins = raw_items.read(), 2**bits
     threshold = inputs.rounded_threshold(threshold, raw_items.label_dtype)
     is_positive = ranking.Items.of(items).relevant(threshold).reshape(-1)
-    # The bins of negative items follow those of positive ones.
+    # The bins of negative items follow the bins of positive items.
     bins = keys.score_bin(scores, bits).reshape(-1)
     bins = jnp.where(is_positive, bins, bins + num_bins)
     bins = jnp.where(items.exists.reshape(-1), bins, 2 * num_bins)

@@ -120,7 +120,7 @@ def miscalibration(
     the list. An item with several genres is divided between them. If a user watched seven
     romances and three action films, a calibrated list shows both in this proportion, and
     its value is 0. Lower values are better. The largest possible value is ln(1/α), 4.6
-    by default, if the list has none of the genres of the profile.
+    by default, if the list has no genre of the profile.
 
     Reads items that tie in one order. Undefined (no item of the list or of the profile has
     a genre): 0. If only later items have a genre, the value at k is ln(1/α); if the ranking

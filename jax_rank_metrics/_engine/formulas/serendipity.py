@@ -1,4 +1,4 @@
-"""Serendipity: relevant items that nobody would have expected."""
+"""Serendipity: relevant items that popularity alone would not have recommended."""
 
 import jax
 import jax.numpy as jnp
@@ -43,25 +43,25 @@ def serendipity(
     k: types.Cutoffs = None,
     relevance_threshold: types.Number = 1.0,
 ) -> per_list.PerList:
-    """Serendipity: how many of the first k items are relevant, and less popular than that.
+    """Serendipity: how much higher relevant items rank than their popularity suggests.
 
     .. math:: (1 / n) · Σ_{r ≤ k} rel_r · max(0, (N + 1 − r)/N − π_r)
 
     The sum is over the n items up to rank k, and N is the number of items of the catalogue.
-    The first fraction falls from 1 at the first rank, as the list recommends its items less
-    and less; π_r = (N + 1 − s_r)/N does so with the rank s_r that the item has by
-    popularity, where equal counts share a rank. It stands for what would be recommended to
-    anybody, and is 0 for an item that was never seen. A relevant item so counts by how
-    much further up it is than its popularity would put it.
+    The fraction (N + 1 − r)/N is 1 at the first rank and falls from rank to rank.
+    π_r = (N + 1 − s_r)/N is the same fraction at the item's rank by popularity s_r; items
+    with equal counts share a rank. It stands for a recommender that shows everybody the
+    popular items, and is 0 for an item that was never seen. A relevant item thus counts by
+    how much higher it ranks than its popularity would put it.
 
     Reads items that tie in one order. Undefined (nothing is listed or nothing is relevant):
     0. Also accepts the arguments of `rank`. Reads the column `counts` of `item_columns`,
     `[num_items]`: how often each item was seen in training. Rows of `columns`,
-    `[*lists, items, 2]`, hold s and N.
+    `[*lists, items, 2]`, must hold s and N.
 
-    Others mean other numbers by the name: Ge, Delgado-Battenfeld and Jannach (RecSys 2010)
-    count the relevant items that a simple recommender does not list, and recommenders'
-    `serendipity` weighs them by 1 − their mean similarity to the profile.
+    Other metrics have the same name: Ge, Delgado-Battenfeld and Jannach (RecSys 2010) count
+    the relevant items that a simple recommender does not list, and recommenders'
+    `serendipity` weighs relevant items by 1 − their mean similarity to the profile.
 
     Args:
         k: Cutoff or cutoffs.
@@ -82,11 +82,11 @@ def serendipity(
         recommendation lists, JSAI 2007. Agrees with RecTools' `Serendipity`.
     """
     ks, hit = ranking.cutoffs(k), label_fns.is_relevant(relevance_threshold)
-    # Of items that are not relevant these are 0, so that any ranking knows them.
+    # These are 0 for items that are not relevant, so any ranking can sum them.
     counting = _number_if(hit, 0), _number_if(hit, 1)
     sums = ranking.expected_sum(hit, _lead, ks, counting=counting)
     length = ranking.depth((None,))
-    # NaN if an item is none of the catalogue, so that no column is known of it.
+    # NaN if an item is not in the catalogue, because its popularity is then unknown.
     unknown = ranking.pool_sum(_rank_by_popularity) * 0
     values = arithmetic.ratio(sums, ranking.depth(ks)) + unknown[..., None]
     defined = (ranking.num_relevant(relevance_threshold) > 0) & (length[..., 0] > 0)
@@ -94,7 +94,7 @@ def serendipity(
 
 
 def _lead(place: places.Place, k: types.Cut) -> jax.Array:
-    """Returns by how much an item is further up than its popularity would put it."""
+    """Returns how much higher an item ranks than its popularity would put it, over N."""
     by_popularity, num_items = place.counted_tied  # of the item alone, in one order
     lead = jnp.maximum(by_popularity - (place.above + 1), 0)
     return place.within(k) * arithmetic.ratio(lead, num_items)
@@ -102,7 +102,7 @@ def _lead(place: places.Place, k: types.Cut) -> jax.Array:
 
 @by_options
 def _number_if(items: Items, *, hit: item_fns.ItemFn, entry: int) -> jax.Array:
-    """Returns the rank by popularity or the number of items of those that are relevant."""
+    """Returns an entry of the column, s or N, for relevant items, and 0 for other items."""
     return jnp.where(hit(items), _popularity(items)[..., entry], 0)
 
 
@@ -111,11 +111,11 @@ def _rank_by_popularity(items: Items) -> jax.Array:
 
 
 def _popularity(items: Items) -> jax.Array:
-    """Returns the rank of items by popularity and their number, `[*lists, items, 2]`."""
+    """Returns each item's rank by popularity and the number N, `[*lists, items, 2]`."""
     column, lists = items.columns["counts"], items.exists.shape
     if column.shape != (*lists, 2):
         raise ValueError(
-            f"'counts' has shape {column.shape} where items are known, {lists}; pass one "
+            f"'counts' has shape {column.shape} for items of shape {lists}; pass one "
             "number for each item, item_columns={'counts': [num_items]}"
         )
     return column

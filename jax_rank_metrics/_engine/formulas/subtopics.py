@@ -1,8 +1,8 @@
 """Coverage of the subtopics of a query: novelty and diversity.
 
 The column `subtopics`, `[*lists, items, topics]` numbers or bools, says which subtopics an
-item has: every subtopic whose entry is neither 0 nor NaN. Labels say which items exist, and
-which item weights imply the weight of a list. If a label and the column disagree about
+item has: every subtopic whose entry is neither 0 nor NaN. Labels only say which items exist,
+and how item weights imply the weight of a list. If a label and the column disagree about
 relevance, the column decides.
 """
 

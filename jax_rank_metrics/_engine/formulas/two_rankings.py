@@ -28,7 +28,7 @@ from jax_rank_metrics._values.per_list import PerList
 
 Ids = types.RankedIds | Ranking
 Cuts = tuple[int | None, ...]
-# Values `[*lists]`, an array per cutoff, and where they are defined, `[*lists]` bool.
+# Values, an array `[*lists]` per cutoff, and `[*lists]` bool, True if they are defined.
 Values = tuple[list[jax.Array], jax.Array]
 
 
@@ -45,14 +45,14 @@ def compare_ids(
     """Matches two lists of ids, and applies a formula to the ranks of the matches.
 
     Args:
-        formula: `formula(pair, ks, dtype, *numbers)`, of `ItemsInBoth`.
+        formula: `formula(pair, ks, dtype, *numbers)`; `pair` is an `ItemsInBoth`.
         first: Ids or a ranking.
         second: Ids or a ranking.
-        k: As the caller passed it.
+        k: The argument of the caller.
         numbers: Numbers that the formula reads; traced, so that changing them does not
             compile again.
-        reads_cutoffs: Whether rankings must reach k.
-        is_share: Whether values must lie in [0, 1].
+        reads_cutoffs: True if rankings must reach k.
+        is_share: True if values must lie in [0, 1].
         ties: How tied items are read; see `ranked_items`.
     """
     inputs.same_index(of_lists=inputs.frames_among(first=first, second=second))
@@ -79,9 +79,9 @@ def compare_ids(
 
 @dataclasses.dataclass(frozen=True)
 class ItemsInBoth:
-    """The items of two lists, matched: where those of the first are in both.
+    """The items of two lists, matched by their ids.
 
-    Arrays of items are `[*lists, firsts]`, those of the first list.
+    Arrays of items are `[*lists, firsts]`: one entry for each item of the first list.
     """
 
     matched: matching.RanksInBoth
@@ -95,7 +95,7 @@ class ItemsInBoth:
         return [jnp.minimum(length, items.limit) for length, items in pairs]
 
     def places(self) -> list[tuple[jax.Array, jax.Array]]:
-        """Returns the places of the items in both lists, as of `RankedItems.places`."""
+        """Returns the places of items in each list, as `RankedItems.places` does."""
         matched, (first, second) = self.matched, self.lists
         # In lists that tie, the slot of an item is its rank less 1.
         slot = jnp.maximum(matched.second_ranks - 1, 0)
@@ -155,28 +155,28 @@ def rank_biased_overlap(first: Ids, second: Ids, p: types.Number = 0.9) -> PerLi
 
     with s ≤ l the lengths of the lists, and X_d the number of items in both down to d.
 
-    Where items of a `Ranking` tie, it is the mean over the orders of the tied items of
-    both lists, which Corsi and Urbano call RBO^a. A list with ties therefore agrees with
-    itself by less than 1; rank with `ties="stable"` to compare by one order.
+    If items of a `Ranking` tie, the value is the mean over the orders of the tied items of
+    both lists, which Corsi and Urbano call RBO^a. A list with ties therefore has a value
+    below 1 with itself; rank with `ties="stable"` to compare by one order.
 
     Undefined (a list without ids): 0. Every list has the weight 1.
 
     Args:
-        first: `[*lists, ranks]` integers, ids in rank order; negative where there is
-            none. Negative and repeated ids leave the list, and later ones move up. Or lists
-            or a dict of ids on both sides, as of `rank_ids`, in which −1 alone is no id. Or
-            a `Ranking`, of which `items` and their ties are read, down to where it was cut.
-        second: The same of another system. It may have another number of ranks.
+        first: `[*lists, ranks]` integers, ids in rank order; negative ids are padding.
+            Padding and repeated ids leave the list, and later ids move up. Or lists or a
+            dict of ids on both sides, as for `rank_ids`, in which only −1 is padding. Or a
+            `Ranking`, whose `items` and ties are read down to its cut.
+        second: The same for another system. It may have another number of ranks.
         p: Probability of continuing to the next rank, between 0 and 1: the first ten
-            ranks have 86 % of the weight at 0.9, 98 % at 0.8. Another p does not compile
+            ranks have 86 % of the weight at 0.9, 98 % at 0.8. A new p does not compile
             again.
 
     Raises:
         ValueError: if the leading axes differ, if p is not between 0 and 1, if ids do
             not fit the integers of JAX, or if a ranking has no order or is of packed
-            lists; if items tie across the cut of a ranking that does not hold its scores,
-            as of a catalogue, or of which each device has a part. Inside `jax.jit` the
-            value of such a list is NaN.
+            lists; if items tie across the cut of a ranking that does not hold all its
+            scores, such as a ranking of a catalogue or of items sharded over devices.
+            Inside `jax.jit` the value of such a list is NaN.
         TypeError: if ids are not integers, or p is not a number.
 
     References:
@@ -194,23 +194,23 @@ def rank_biased_overlap(first: Ids, second: Ids, p: types.Number = 0.9) -> PerLi
 
 
 def overlap(first: Ids, second: Ids, k: types.RankCutoffs = None) -> PerList:
-    """Overlap: the share of the first k ids of one list that another list has there too.
+    """Overlap: the share of the first k ids of two lists that both have.
 
     .. math:: |A ∩ B| / min(k, |A|, |B|)
 
-    A and B are the first k distinct ids of each list. The value is 1 where the shorter
-    list is within the other, however short it is. So it is not the recall of nearest
-    neighbours: a list that repeats a single right id has an overlap of 1. That recall
-    divides by the number of true neighbours: by ids, `recall` of `rank_ids` gives it, and
-    `neighbor_recall` by distances, which also counts neighbours as near as the k-th.
-    Where items of a `Ranking` tie, it is the mean over their orders; see
+    A and B are the first k distinct ids of each list. The value is 1 if the shorter list
+    is within the other, however short it is. It is therefore not the recall of nearest
+    neighbours: a list that repeats a single right id has an overlap of 1. The recall
+    divides by the number of true neighbours. For ids, use `recall` of `rank_ids`; for
+    distances, use `neighbor_recall`, which also counts items as near as the k-th
+    neighbour. If items of a `Ranking` tie, the value is the mean over their orders; see
     `rank_biased_overlap`.
 
     Undefined (a list without ids): 0. Every list has the weight 1.
 
     Args:
         first: Ids or a `Ranking`; see `rank_biased_overlap`.
-        second: The same of another system.
+        second: The same for another system.
         k: Cutoff or cutoffs; None is all ids.
 
     Raises:
@@ -238,15 +238,15 @@ def jaccard(first: Ids, second: Ids, k: types.RankCutoffs = None) -> PerList:
 
     .. math:: |A ∩ B| / |A ∪ B|
 
-    A and B are the first k distinct ids of each list. A ratio of two numbers that depend
-    on the order of tied items has no mean in closed form: such items are read in the order
+    A and B are the first k distinct ids of each list. Both sizes depend on the order of
+    tied items, so their ratio has no mean in closed form: tied items are read in the order
     of their hash, which is the same in both lists.
 
     Undefined (neither list has an id): 0. Every list has the weight 1.
 
     Args:
         first: Ids or a `Ranking`; see `rank_biased_overlap`.
-        second: The same of another system.
+        second: The same for another system.
         k: Cutoff or cutoffs; None is all ids.
 
     Raises:
@@ -288,7 +288,7 @@ def _rank_biased(
     assumed = jnp.where(depth > shorter, common_at_shorter * (depth - shorter), 0)
     agreement = num_common / depth + ratio(assumed, shorter * depth)
     agreement = jnp.where(depth <= longer, agreement, 0)
-    # Powers by the logarithm: a float32 near 1 holds few digits of its distance from 1.
+    # Compute powers from log p, because a float32 near 1 holds few digits of 1 − p.
     terms = agreement * jnp.exp((depth - 1) * log_p)
     last_agreement = ratio(common_at_end - common_at_shorter, longer)
     last_agreement = last_agreement + ratio(common_at_shorter, shorter)
@@ -299,16 +299,17 @@ def _rank_biased(
 def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     """Counts the ids that are in both lists down to each depth, `[*lists, depths]`.
 
-    Where items tie, it is the mean over their orders. A depth parts one tie group of each
-    list at most, and holds a share of its items. The ids in the group that it parts in one
-    list, or in both, are counted, and multiplied by these shares: counts are exact, and no
-    sum is formed of products that depend on depth.
+    If items tie, it is the mean over their orders. A depth cuts at most one tie group of
+    each list, and holds a share of its items. The ids in a group that is cut, in one list
+    or in both, are counted and then multiplied by these shares. So counts are exact, and
+    products that depend on depth are never summed.
     """
     size, is_common = max(items.limit for items in pair.lists), pair.matched.in_both
     places, lengths = pair.places(), [length[..., None] for length in pair.lengths]
     shape = (1,) * (lengths[0].ndim - 1) + (size,)
     depth = jnp.arange(1, size + 1, dtype=jnp.int32).reshape(shape)
-    # Of each list, the depths from which and up to which its items count, and their share.
+    # For each list: the first depth that counts an item, the first that no longer does, and
+    # the share of the item that counts.
     spans: list[list[tuple[jax.Array, jax.Array, jax.Array | int]]] = []
     for items, (above, last), length in zip(pair.lists, places, lengths, strict=True):
         is_common = is_common & (above < length)
@@ -324,7 +325,7 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
             spans[-1].append((above + 1, whole_from, share))
 
     def count(start: jax.Array, stop: jax.Array) -> jax.Array:
-        """Counts the items of which a depth is from start to stop − 1, by depth."""
+        """Counts, for each depth, the items with start ≤ depth < stop."""
         ones = (is_common & (start < stop)).astype(jnp.int32)
         changes = jnp.zeros((*ones.shape[:-1], size), jnp.int32)
         changes = meshes.match_varying(changes, (ones, start, stop))
@@ -358,10 +359,10 @@ def _set_sizes(
 ) -> list[tuple[jax.Array, jax.Array, jax.Array]]:
     """Returns |A ∩ B|, |A| and |B| for each cutoff, as floats `[*lists]`.
 
-    A and B are the first k distinct ids of each list, or all of them where k is None. The
-    lists [1, 2, 3] and [1, 3] have the sizes (1, 2, 2) at k = 2, and (2, 3, 2) at None.
-    Where items tie, |A ∩ B| is the mean: the chances that an item is in A and in B are
-    multiplied, since the orders of two lists are independent.
+    A and B are the first k distinct ids of each list, or all ids if k is None. The lists
+    [1, 2, 3] and [1, 3] have the sizes (1, 2, 2) at k = 2, and (2, 3, 2) at None. If items
+    tie, |A ∩ B| is the mean over their orders: the chances that an item is in A and in B
+    are multiplied, because the orders of two lists are independent.
     """
     sizes, places = [], pair.places()
     for k in ks:
@@ -381,23 +382,23 @@ def kendall_tau(first: Ids, second: Ids, variant: types.TauVariant = "a") -> Per
 
     .. math:: τ = 1 − 2 · D / P
 
-    D of the P pairs of common ids are in opposite orders: 1 where the order is the same,
-    −1 where it is reversed. A pair that ties in either list counts neither way, as ½ of D,
-    which makes the value the mean over the orders of tied items.
+    D of the P pairs of common ids are in opposite order, so τ is 1 for equal orders and −1
+    for reversed ones. A pair that ties in either list adds ½ to D, which makes the value
+    the mean over the orders of tied items.
 
-    Undefined (fewer than two common ids, or, of the variant "b", all tied in a list): 0.
+    Undefined (fewer than two common ids, or, for the variant "b", all tied in a list): 0.
     Every list has the weight 1.
 
     Args:
         first: Ids or a `Ranking`; see `rank_biased_overlap`.
-        second: The same of another system.
+        second: The same for another system.
         variant: "a", as above; "b", the surplus of pairs in order over the geometric mean
-            of the numbers of pairs that do not tie in each list, which is 1 where both
-            have the same ties. Without ties, the two agree.
+            of the numbers of pairs that do not tie in each list. This is 1 if both lists
+            have the same order and the same ties. Without ties, both variants agree.
 
     Raises:
         ValueError: as `rank_biased_overlap`; if items tie across the cut of a ranking,
-            since it then depends on their order which ids are common; if `variant` is
+            because their order then decides which ids are common; if `variant` is
             neither of the two.
         TypeError: if ids are not integers.
 
@@ -407,7 +408,7 @@ def kendall_tau(first: Ids, second: Ids, variant: types.TauVariant = "a") -> Per
         `scipy.stats.kendalltau` of the ranks of the common ids.
 
     >>> a, b = jnp.array([1, 2, 3, 4]), jnp.array([2, 1, 7, 3])
-    >>> f"{kendall_tau(a, b).values:.3f}"  # of 3 pairs, that of 1 and 2 is reversed
+    >>> f"{kendall_tau(a, b).values:.3f}"  # 1 of 3 pairs, (1, 2), is reversed
     '0.333'
     """
     inputs.option("variant", variant, types.TauVariant)
@@ -419,14 +420,14 @@ def spearman_rho(first: Ids, second: Ids) -> PerList:
 
     .. math:: ρ = 1 − 6 · Σ_i d_i^2 / (n · (n^2 − 1))
 
-    d_i is the number of ranks by which id i moves, where ranks are counted among the n
-    common ids. Where items of a `Ranking` tie, it is the mean over their orders.
+    d_i is the number of ranks by which id i moves, and ranks count only the n common ids.
+    If items of a `Ranking` tie, the value is the mean over their orders.
 
     Undefined (fewer than two common ids): 0. Every list has the weight 1.
 
     Args:
         first: Ids or a `Ranking`; see `rank_biased_overlap`.
-        second: The same of another system.
+        second: The same for another system.
 
     Raises:
         ValueError: as `kendall_tau`.
@@ -467,7 +468,7 @@ def _spearman(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
 def _common_items(pair: ItemsInBoth, dtype: jnp.dtype) -> tuple[Ranking, jax.Array]:
     """Returns the items that are in both lists, and the number of their pairs.
 
-    The first list is the ranking; labels fall with the rank in the second list.
+    The ranking has the order of the first list; labels fall with the rank in the second.
     """
     matched = pair.matched
     size = arithmetic.count(matched.in_both).astype(dtype)

@@ -1,8 +1,8 @@
 """Metrics: formulas with a description, which are called, and measured together.
 
-    metric.py    `jrm.metric` makes a `Metric` of a formula and registers its names; what
-                 a name such as 'ndcg(gain_fn=linear_gain)@10' stands for; how a `Metric`
-                 is called
+    metric.py    `jrm.metric` makes a `Metric` of a formula and registers its names;
+                 `parse` reads a name such as 'ndcg(gain_fn=linear_gain)@10'; `Metric`
+                 has the forms in which a metric is called
     spec.py      `Spec`, the description of a metric; `Bound`, a metric with its options
     run.py       `Bound`s, measured together by one compiled ranking
 

@@ -44,7 +44,7 @@ class Metric(Generic[P]):
         )
 
     def __get__(self, instance: object, owner: object = None) -> Metric[P]:
-        """Returns the metric: whatever has this method, `help` shows as a function."""
+        """Returns the metric; `help` shows an object with this method as a function."""
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -58,9 +58,9 @@ class Metric(Generic[P]):
         return f"<metric {self.__qualname__}>"
 
     if TYPE_CHECKING:
-        # The signatures that editors complete. The `ListOptions` are spelled out, since a
-        # type cannot unpack them beside a ParamSpec; nor can it say that all arguments
-        # after the key are passed by name, which calls insist on.
+        # The signatures that editors complete. The `ListOptions` are spelled out, because a
+        # type cannot unpack them beside a ParamSpec. Nor can it say that all arguments
+        # after the key must be passed by name, as calls require.
 
         def __call__(
             self,
@@ -166,7 +166,7 @@ def _bind(
 
 
 def _check_item_columns(spec: Spec, columns: types.Columns | None) -> None:
-    """Raises if a metric that reads item columns is called as a function of ids."""
+    """Raises if a metric that reads item columns is called without them, as on ids."""
     missing = [name for name in spec.item_columns if name not in (columns or {})]
     if missing:
         facts_of_items = ", ".join(f"{name!r}: {name}" for name in missing)
@@ -198,7 +198,7 @@ def _by_name(name: str, annotation: object, default: object) -> inspect.Paramete
     return _named(inspect.Parameter(name, kind, default=default, annotation=annotation))
 
 
-# The parameters of metrics, for `help`: labels to key, then those that `rank` has too.
+# The parameters of metrics, for `help`: labels to key, then the options of `rank`.
 _LISTS = [*map(_named, inspect.signature(list_arguments.checked).parameters.values())][
     :-1
 ]
@@ -235,7 +235,7 @@ def _form(
 
 @functools.cache
 def with_state(metric: Metric[...], state: type[mean.Mean]) -> Metric[...]:
-    """Returns a metric whose values are aggregated otherwise, as those of "gm_map" are."""
+    """Returns the metric with another state for its values, as "gm_map" has."""
     return metric if state is metric.state else Metric(metric.spec, state)
 
 
@@ -264,7 +264,7 @@ def parse(text: object) -> Bound:
 @functools.lru_cache(maxsize=1024)
 @messages.short_errors()
 def _parsed(text: str) -> Bound:
-    """Returns what `parse` does, once until another metric is registered."""
+    """Parses a name, and keeps the result until another metric is registered."""
     name, options = grammar.read(text)
     try:
         bound = NAMES[name].spec.bind(
@@ -306,43 +306,43 @@ def metric(
         names: Further names of the metric for `evaluate` and `measure`, in lower case;
             the name of the function is always one. A dict maps each to the options that
             it stands for: `{"nerr": {"normalized": True}}`.
-        ties: How the formula reads tied items when the caller chose no policy; or a
-            function of the options that returns it.
+        ties: How the formula reads tied items if the caller chose no policy; or a
+            function of the options that returns one of these values.
 
             - "expected": it reads tie groups, and returns the exact mean over all orders
               of tied items.
-            - "order": it needs one definite order, which is a hash if there is no key.
-            - "own": it reads tie groups under every policy, and defines itself what they
-              mean.
+            - "order": it needs one definite order, which is by hash if there is no key.
+            - "own": it reads tie groups under every policy, by a rule of its own.
         columns: Columns that it reads beside the labels; calls must pass them in
             `columns=`.
         optional_columns: Columns that calls may omit; the formula looks for them in
             `items.columns`.
-        order_columns: Optional columns beside which it needs one definite order, whatever
-            `ties` says.
+        order_columns: Optional columns; if a call passes one, the formula needs one
+            definite order, whatever `ties` says.
         order_free: True if the formula uses the order only through `expected_first` with a
-            Boolean `stop_fn` and no `value_fn`. That is found by counting, so nothing is
-            sorted for it. Or a function of the options that returns this.
+            Boolean `stop_fn` and no `value_fn`. The first stop is found by counting, so
+            nothing is sorted for it. Or a function of the options that returns this.
         at: The option that `@` sets in a name. If it is a tuple, the values have a last
             axis with one entry for each of its elements.
         lower_is_better: True for errors and costs; None if neither direction is better,
-            as for a count; or a function of the options that returns one of these.
+            as for a count; or a function of the options that returns one of these values.
             Tables, comparisons and plots read it to tell which system is better.
-        is_share: True if all values lie in [0, 1], so that those of hits and misses alone
-            have the interval of a proportion; or a function of the options that returns it.
-        linear: True if the value of a list is a sum over its items: each adds a function
-            of its label times what its place is worth, and what divides the sum depends
-            on no label. `residual` takes such metrics.
-        item_columns: Columns that it reads too, of what is known of an item by its id, such
-            as its price: calls pass them in `item_columns=` where items are known by id,
-            and else in `columns=`. A catalogue knows the columns of unlisted items by
-            their total, so functions of items must be linear in them; that is tested, and
-            one that is not raises. A dict maps names to functions that prepare a whole
-            column, `[num_items, …]`, once: with `{"price": jnp.log}` the formula reads
-            the logarithm of the price, in which it is linear. None prepares nothing. Rows
-            in `columns=` are read as they are, and so are passed prepared.
-        reads_labels: False if the formula reads no labels. It then measures lists for
-            which nothing relevant is known.
+        is_share: True if all values lie in [0, 1]: the mean of values that are all 0 or 1
+            then has the interval of a proportion. Or a function of the options that
+            returns this.
+        linear: True if the value of a list is a sum over its items, in which each item adds
+            a function of its label times a factor of its place, and the divisor of the sum
+            depends on no label. `residual` takes such metrics.
+        item_columns: Columns that it also reads, which an item has by its id, such as a
+            price: calls pass them in `item_columns=` if items are known by id, and
+            otherwise in `columns=`. A catalogue knows the columns of unlisted items only
+            by their total, so functions of items must be linear in them; this is tested,
+            and a function that is not linear raises. A dict maps names to functions that
+            prepare a whole column, `[num_items, …]`, once: with `{"price": jnp.log}` the
+            formula reads the logarithm of the price, in which it is linear. None prepares
+            nothing. Rows in `columns=` are read unchanged, so pass them prepared.
+        reads_labels: False if the formula reads no labels. It then also measures rankings
+            without relevant ids.
 
     Raises:
         ValueError: if another metric has one of the names, or a linear metric needs
@@ -422,9 +422,9 @@ def metric(
 
 
 def _are_same(old: Any, new: Any) -> bool:
-    """Returns True if the new function does the same, or replaces the old on purpose.
+    """True if the new function does the same, or replaces the old one on purpose.
 
-    A function at module level does, as where a cell of a notebook runs again.
+    A function at module level is replaced on purpose, as when a notebook cell runs again.
     """
     if "<locals>" not in new.__qualname__ or old is new:
         return True
@@ -445,7 +445,7 @@ def _are_same(old: Any, new: Any) -> bool:
 def _register(
     registered: Metric[...], facts_by_name: Mapping[str, facts.Facts]
 ) -> None:
-    """Adds a metric and what is known of each of its names to the registries.
+    """Adds a metric, and the facts about each of its names, to the registries.
 
     Raises:
         ValueError: if a different metric has one of the names.
@@ -462,7 +462,7 @@ def _register(
         if not _are_same(known.spec.formula, registered.spec.formula):
             messages.warn(
                 f"the metric {name!r} of {registered.__qualname__} replaces another one "
-                "of its name, which names in evaluate no longer mean; set the __name__ of "
+                "of its name, which names in evaluate no longer reach; set the __name__ of "
                 "each function before jrm.metric()(function)"
             )
     NAMES.update((name.lower(), registered) for name in facts_by_name)

@@ -29,10 +29,10 @@ class Reading(NamedTuple):
     """The result of reading metrics from one ranking, inside a program.
 
     Attributes:
-        values: Those of every metric.
-        refused: By reason, the lists `[*lists]` that a metric cannot read.
-        overflowing: `[*lists]` bool, those that count and have a gain that is not finite,
-            so that a value is NaN; None if no metric reads gains.
+        values: The values of every metric.
+        refused: Bools `[*lists]` by reason, True for lists that a metric cannot read.
+        overflowing: `[*lists]` bool, True for lists that count and have a gain that is not
+            finite, so that a value is NaN; None if no metric reads gains.
     """
 
     values: list[PerList]
@@ -45,8 +45,7 @@ def read(
 ) -> Reading:
     """Returns the values of every metric for one ranking, in the order of `bounds`.
 
-    Runs inside `jax.jit`. The metrics share the work that they have in common, in the
-    cache.
+    Runs inside `jax.jit`. The metrics share common work through the cache.
     """
     cache = cache or Cache()
 
@@ -54,7 +53,7 @@ def read(
         k = bounds[i].depth
         return float("inf") if k is None else float(k)
 
-    # The deepest metric first: the others reuse the ideal order that it stores.
+    # Read the deepest metric first, because others reuse the ideal order that it stores.
     order = sorted(range(len(bounds)), key=depth, reverse=True)
     values = {i: bounds[i].of(data, cache) for i in order}
     in_order = [values[i] for i in range(len(bounds))]
@@ -62,10 +61,11 @@ def read(
 
 
 def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
-    """Raises ValueError where a list is known that a metric cannot read.
+    """Raises ValueError if a metric cannot read a list.
 
     Args:
-        refused: Of a `Reading`; inside `jax.jit` it is not known.
+        refused: The attribute of a `Reading`. Inside `jax.jit` it is not known, and nothing
+            is raised.
     """
     for reason, lists in refused.items():
         if inputs.is_readable(lists) and np.any(lists):
@@ -75,7 +75,7 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
 
 
 def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
-    """Returns the lists, which say how much of their order the metrics together read."""
+    """Returns the lists with the cut and the tie policy that the metrics together need."""
     ks = [bound.depth for bound in bounds if not bound.order_free]
     policy = lists.policy
     columns = lists.raw_items.columns
@@ -96,7 +96,7 @@ def check_columns(
         if name not in columns and bound.spec.key_of(name) not in columns:
             cure = f"columns={{{name!r}: …}}"
             if name in bound.spec.item_columns:
-                cure = f"item_{cure}, or columns= where items are not known by id"
+                cure = f"item_{cure}, or columns= if items are not known by id"
             raise ValueError(
                 f"{bound.name} reads the column {name!r}, which was not passed; pass {cure}"
             )
@@ -125,7 +125,7 @@ def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, Per
 
 
 def _warn_of_partial_columns(bounds: Sequence[Bound], data: RankingData) -> None:
-    """Warns where a user's metric reads numbers that are known of relevant items alone."""
+    """Warns if a user's metric reads numbers that are known only for relevant items."""
     part = data.items_held or data.pool
     for spec in (bound.spec for bound in bounds):
         if part is None or str(spec.formula.__module__).startswith(messages.PACKAGE):
@@ -134,13 +134,13 @@ def _warn_of_partial_columns(bounds: Sequence[Bound], data: RankingData) -> None
             if jnp.issubdtype(part.items.columns[name].dtype, jnp.floating):
                 messages.warn(
                     f"{spec.name} reads the column {name!r} as 0 for all items that are "
-                    "not listed as relevant; to name those of every item, pass labels and "
-                    "columns [lists, items] to jrm.rank, if 0 is not what they are"
+                    "not listed as relevant; if their numbers are not 0, pass the labels "
+                    "and columns of all items, [lists, items], to jrm.rank"
                 )
 
 
 def read_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
-    """Reads every metric from the data of a ranking; raises for no list."""
+    """Reads every metric from the data of a ranking; refused lists do not raise here."""
     check_columns(bounds, data.column_names, allow_unread=True)
     for bound in () if data.has_labels else bounds:
         if bound.spec.reads_labels:

@@ -20,7 +20,7 @@ from jax_rank_metrics._values import mean, per_list
 
 THRESHOLD = "relevance_threshold"  # an option that is compared with labels
 
-# The arguments that all metrics share: those of `rank`, except k, and that of the mean.
+# The arguments that all metrics share: the arguments of `rank` except k, and `undefined`.
 SHARED = (
     *("labels", "scores", "mask", "weights", "key"),
     *(*list_arguments.ListOptions.__annotations__, "undefined"),
@@ -37,20 +37,20 @@ class Spec:
     tie_reading: types.TieReading | Callable[[dict[str, Any]], types.TieReading]
     columns: tuple[str, ...]
     optional_columns: tuple[str, ...]
-    # It reads no order: see `metric`; or a function of the options.
+    # True if it reads no order, see `metric`; or a function of the options.
     order_free: bool | Callable[[dict[str, Any]], bool]
     at: str  # the option that @ sets in a name, and whose tuples add a last axis
     linear: bool = False  # a sum of gains, each of a label alone: see `metric`
-    item_columns: tuple[str, ...] = ()  # those of `columns` that are known by id
+    item_columns: tuple[str, ...] = ()  # the names in `columns` that are known by id
     # Pairs of the name of such a column and the key of the prepared one; see `metric`.
     prepared: tuple[tuple[str, str], ...] = ()
     reads_labels: bool = True  # see `metric`
-    order_columns: tuple[str, ...] = ()  # beside these, it reads one order
-    # Whether values lie in [0, 1]; or a function of the options.
+    order_columns: tuple[str, ...] = ()  # with such a column, it reads one order
+    # True if values lie in [0, 1]; or a function of the options.
     is_share: bool | Callable[[dict[str, Any]], bool] = False
 
     def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[str, str]]:
-        """Pickles by reference: the name of the formula is that of its metric."""
+        """Pickles by reference, because a formula has the name of its metric."""
         return _spec_of, (self.formula.__module__, self.formula.__qualname__)
 
     def key_of(self, name: str) -> str:
@@ -59,7 +59,7 @@ class Spec:
 
     @property
     def all_columns(self) -> tuple[str, ...]:
-        """The columns that the formula may read, those that calls may omit too."""
+        """The columns that the formula may read, including optional columns."""
         return (*self.columns, *self.optional_columns)
 
     def bind(self, args: tuple[object, ...], options: Mapping[str, object]) -> "Bound":
@@ -75,7 +75,7 @@ class Spec:
         bound = Bound(
             self.name, self, tuple(sorted((self.options | checked_options).items()))
         )
-        _ = bound.tie_reading  # raises where it is a function that refuses options
+        _ = bound.tie_reading  # raises if it is a function that refuses options
         return bound
 
     @messages.short_errors()
@@ -115,7 +115,7 @@ class Spec:
 
 
 def _nearest(name: object) -> str:
-    """Completes an error by the gain or discount whose name is the most like this one."""
+    """Returns the end of an error: the gain or discount with the most similar name."""
     known = [
         f"{name}(2)" if isinstance(function, type) else name
         for name, function in gains.FUNCTIONS.items()
@@ -125,11 +125,11 @@ def _nearest(name: object) -> str:
 
 
 def _as_python(value: object) -> object:
-    """Returns a NumPy scalar, or each one of a tuple, as a Python number.
+    """Returns a NumPy scalar, or each scalar of a tuple, as a Python number.
 
-    Calls with 0.7 and with its float32 are then the same program. A float is read as the
-    decimal that it prints as: 0.1, not 0.10000000149. Beside a tuple, a NumPy scalar has
-    no equality of one bool, which the cache of `jax.jit` asks for.
+    Calls with 0.7 and with its float32 then share one program. A float is read as the
+    decimal that it prints as: 0.1, not 0.10000000149. NumPy scalars cannot stay: compared
+    with a tuple they give no single bool, which the cache of `jax.jit` needs.
     """
     if type(value) is tuple:
         return tuple(_as_python(part) for part in value)
@@ -141,7 +141,7 @@ def _as_python(value: object) -> object:
 def _as_bound(value: object) -> object:
     """Returns a metric, or a `functools.partial` of one, with its options as one value.
 
-    Such values are equal if metric and options are. All else is returned as it is.
+    Such values are equal if metric and options are. Other values are returned unchanged.
     """
     metric, args, options = value, (), {}
     if isinstance(value, functools.partial):
@@ -197,13 +197,13 @@ class Bound(NamedTuple):
         return reading(dict(self.options)) if callable(reading) else reading
 
     def tie_reading_with(self, columns: Collection[str]) -> types.TieReading:
-        """The same where the items have these columns."""
+        """Returns the tie reading for items with these columns."""
         needs_order = any(name in columns for name in self.spec.order_columns)
         return "order" if needs_order else self.tie_reading
 
     @property
     def order_free(self) -> bool:
-        """Whether it reads no order with these options; see `metric`."""
+        """True if it reads no order with these options; see `metric`."""
         order_free = self.spec.order_free
         return order_free(dict(self.options)) if callable(order_free) else order_free
 
@@ -211,7 +211,7 @@ class Bound(NamedTuple):
         """Applies the formula; an error in it names the metric.
 
         Args:
-            data: What the formula reads.
+            data: The ranking that the formula reads.
             cache: The results that metrics traced together share.
         """
         try:
@@ -240,5 +240,5 @@ class Bound(NamedTuple):
 
 
 def threshold_of(bounds: Iterable[Bound]) -> types.Number:
-    """Returns the largest threshold of relevance of metrics; 0 if none has one."""
+    """Returns the largest relevance threshold of metrics; 0 without one."""
     return max((dict(bound.options).get(THRESHOLD) or 0 for bound in bounds), default=0)

@@ -18,15 +18,14 @@ class Exposure(State):
 
     The function `exposure` makes it. It merges, reduces and all_reduces as `Mean` does, and
     one count per item moves between devices. Merge only states of one catalogue, of one
-    discount and of lists of one length. A count stays at 2³¹ − 1 once it is there.
+    discount and of lists of one length. A count that reaches 2³¹ − 1 stays there.
 
-    Without a discount it holds only integers, so that it is the same however its lists were
-    split into batches and over devices. Sums of discounts are pairs of floats: they are
-    within ranks · 6e-8 of the exact sums, relatively, in float32, and merging does not add
-    to that.
+    Without a discount it holds only integers, so it is the same however its lists were
+    split into batches and over devices. Sums of discounts are pairs of floats: in float32,
+    their relative error is within ranks · 6e-8, and merging does not add to it.
 
     Numbers are computed in JAX's default floats: within 1e-5 for a million items and ten
-    million lists in float32, and within 1e-12 where `jax_enable_x64` is on.
+    million lists in float32, and within 1e-12 if `jax_enable_x64` is on.
 
     States stacked by vmap, scan or pmap have the stacked axes before these.
 
@@ -34,11 +33,11 @@ class Exposure(State):
         k: The number of ranks, which is the last axis of the ids; static. Lists may have
             fewer items.
         counts: `[num_items]` int32, the number of ranks in all lists that show the item.
-        tally: `[3]` int32, the number of lists, of the empty ones among them, and of those
-            in which a score is NaN, so that nobody knows what they show: if there is one,
-            all numbers are NaN. Without the last, there is none.
-        sums: `[num_items]` floats, as a pair of arrays: the multipliers of these ranks,
-            summed; None without a `discount_fn`.
+        tally: `[3]` int32: the number of lists, the number of empty lists, and the number
+            of lists with a NaN score. The items of the latter are not known, so if there
+            is such a list, all numbers are NaN. `[2]` stands for no such list.
+        sums: `[num_items]` floats, as a pair of arrays: the sum of the multipliers of
+            these ranks; None without a `discount_fn`.
 
     >>> from jax_rank_metrics import exposure
     >>> state = exposure(jnp.array([[0, 1], [0, 2], [-1, -1]]), num_items=4)
@@ -67,7 +66,7 @@ class Exposure(State):
         Args:
             num_items: Number of items in the catalogue.
             k: Length of the lists.
-            discounted: Whether it is to be merged with states of a `discount_fn`.
+            discounted: True if it will be merged with states of a `discount_fn`.
         """
         num_items = inputs.positive_integer("num_items", num_items)
         k = inputs.positive_integer("k", k)
@@ -90,7 +89,7 @@ class Exposure(State):
         References:
             Ge, Delgado-Battenfeld and Jannach, Beyond accuracy: evaluating recommender
             systems by coverage and serendipity, RecSys 2010. Equals RecBole's
-            `itemcoverage`, where no item is padding.
+            `itemcoverage` if no item is padding.
 
         >>> Exposure(2, jnp.array([2, 0, 1, 1]), jnp.array([2, 0])).coverage().item()
         0.75
@@ -98,17 +97,16 @@ class Exposure(State):
         return _if_known(self, _coverage(self))
 
     def gini(self) -> jax.Array:
-        """Gini index of exposure: 0 where all items are exposed equally.
+        """Gini index of exposure: 0 if all items are exposed equally.
 
         `Σ (2i − n − 1)·c_i / (n·Σ c)`, with the exposures c_1 ≤ … ≤ c_n of all n items,
         shown or not: their counts, or their sums of multipliers with a `discount_fn`. It
-        reaches (n − 1)/n where a single item takes all ranks, and is 0 where nothing was
-        shown.
+        reaches (n − 1)/n if a single item takes all ranks, and is 0 if nothing was shown.
 
         References:
             Gini, Variabilità e mutabilità, 1912. The Gini index of counts equals RecBole's
-            `giniindex` and LensKit's `ListGini`, that of discounts LensKit's
-            `ExposureGini`, whose default multiplier is 0.85^(rank − 1).
+            `giniindex` and LensKit's `ListGini`. The Gini index of discounts equals
+            LensKit's `ExposureGini`, whose default multiplier is 0.85^(rank − 1).
 
         >>> state = Exposure(2, jnp.array([2, 0, 1, 1]), jnp.array([2, 0]))
         >>> state.gini().item()  # (-3·0 - 1·1 + 1·1 + 3·2) / (4·4)
@@ -120,8 +118,8 @@ class Exposure(State):
         """Shannon entropy of exposure, `−Σ p·ln p`, with p an item's share of exposure.
 
         Its exposure is its count, or its sum of multipliers with a `discount_fn`. The
-        entropy ranges from 0, where a single item takes all ranks, to the logarithm of the
-        number of items. 0 where nothing was shown.
+        entropy ranges from 0, if a single item takes all ranks, to the logarithm of the
+        number of items. It is 0 if nothing was shown.
 
         References:
             Shannon, A mathematical theory of communication, 1948. RecBole's
@@ -137,10 +135,10 @@ class Exposure(State):
         """Personalization: 1 − the share of items that two lists have in common.
 
         `1 − Σ |A ∩ B| / Σ (|A| + |B|)/2`, with both sums over all pairs of the U lists that
-        are not empty. The items two lists share are divided by the mean of their lengths,
-        as in the index of Sørensen and Dice, and a pair counts by this mean. Both sums
-        follow from the counts c alone: they are `Σ c·(c − 1)/2` and `(U − 1)·Σ c / 2`, so
-        that no pair is ever formed. 0 for fewer than two lists.
+        are not empty. The number of items that two lists share is divided by the mean of
+        their lengths, as in the index of Sørensen and Dice, and a pair counts in proportion
+        to this mean. Both sums follow from the counts c alone: they are `Σ c·(c − 1)/2` and
+        `(U − 1)·Σ c / 2`, so no pair is ever formed. 0 for fewer than two lists.
 
         The items of a list are taken to be distinct: an id that a list repeats counts as if
         another list had it. A `discount_fn` changes nothing.
@@ -148,8 +146,8 @@ class Exposure(State):
         References:
             Zhou, Kuscsik, Liu, Medo, Wakeling and Zhang, Solving the apparent
             diversity-accuracy dilemma of recommender systems, PNAS 107(10), 2010
-            (inter-user diversity, for lists of one length). For these it equals
-            recmetrics' `personalization`, which otherwise is 1 − the mean cosine
+            (inter-user diversity, for lists of one length). For lists of one length it
+            equals recmetrics' `personalization`, which otherwise is 1 − the mean cosine
             `|A ∩ B| / √(|A|·|B|)`, and needs all pairs.
 
         >>> state = Exposure(2, jnp.array([2, 0, 1, 1]), jnp.array([2, 0]))
@@ -166,7 +164,7 @@ class Exposure(State):
 
 @jax.jit
 def _if_known(state: Exposure, number: jax.Array) -> jax.Array:
-    """Returns NaN in the place of a number if a list was not ranked."""
+    """Returns the number, or NaN if the items of a list are not known."""
     return jnp.where(jnp.any(state.tally[..., 2:] > 0, axis=-1), jnp.nan, number)
 
 
@@ -187,7 +185,7 @@ def _coverage(state: Exposure) -> jax.Array:
 @jax.jit
 def _gini(state: Exposure) -> jax.Array:
     exposures = _exposures(state)
-    # The keys of floats of at least 0 are their bits.
+    # The keys of floats of at least 0 are their bits, so keys convert back.
     keys = sort.sort_by([float_key(exposures)])[0]
     exposures = lax.bitcast_convert_type(keys, exposures.dtype)
     size = exposures.shape[-1]
@@ -207,7 +205,8 @@ def _entropy(state: Exposure) -> jax.Array:
 @jax.jit
 def _personalization(state: Exposure) -> jax.Array:
     counts, lists = _floats(state.counts), _floats(state.non_empty)[..., None]
-    # Of the ranks that show the item, and of the lists beside each, the shares.
+    # The chance that a random rank shows an item, times the chance that a random other
+    # list shows it too, summed over items.
     shares = ratio(counts, arithmetic.total(counts)[..., None])
     common = arithmetic.total(shares * ratio(counts - 1, lists - 1))
     return jnp.where(lists[..., 0] > 1, 1 - common, 0)

@@ -11,7 +11,7 @@ from jax_rank_metrics._values import double_floats, per_list
 from jax_rank_metrics._values.double_floats import FloatPair
 from jax_rank_metrics._values.state import State
 
-# What is summed for each group, in the order of `GroupExposure.sums`.
+# The amounts that are summed for each group, in the order of `GroupExposure.sums`.
 AMOUNTS = ("exposure", "size", "merit", "impact")
 
 
@@ -20,23 +20,23 @@ class GroupExposure(State):
     """Exposure of groups of items over all lists, with their size and merit.
 
     The function `group_exposure` makes it. It merges, reduces and all_reduces as `Mean`
-    does. A list that shows one group first and another that shows the other first are
-    fair together: fairness over many lists is amortised, where the mean of a metric of
+    does. If one list shows one group first, and another list the other group, the two are
+    fair together: fairness is amortised over many lists, whereas the mean of a metric of
     single lists asks each list to be fair. Lists count by their weights.
 
-    Methods that compare groups leave out those without items, or without merit, and
-    return 0 where fewer than two are left. States stacked by vmap, scan or pmap have the
-    stacked axes before these.
+    Methods that compare groups leave out groups without items, or without merit, and
+    return 0 if fewer than two groups are left. States stacked by vmap, scan or pmap have
+    the stacked axes before these.
 
     Shapes:
         sums: `[4, groups]`, over lists, each times its weight: exposure, the attention that
             ranks 1..k give to the items of the group; size, their number; merit, the sum of
             their gains; impact, the sum of attention times gain.
-        counts: `[2]` int32, the number of lists, and of those whose items belong to no
-            group.
+        counts: `[2]` int32, the number of lists, and the number of lists whose items belong
+            to no group.
 
-    Sums are NaN, and so is all that is computed of them, where a list has a NaN score or a
-    gain that overflows.
+    If a list has a NaN score or a gain that overflows, the sums are NaN, as are all numbers
+    computed from them.
 
     >>> import jax_rank_metrics as jrm
     >>> columns = {"groups": jnp.array([[[1, 0], [0, 1]]] * 2)}
@@ -66,7 +66,7 @@ class GroupExposure(State):
 
     @classmethod
     def of(cls, lists: per_list.PerList) -> "GroupExposure":
-        """Sums lists of which the values are the amounts of all groups, one after another.
+        """Sums lists whose values are the amounts of all groups, one amount after another.
 
         Args:
             lists: Values `[*lists, 4·groups]`, in the order of `AMOUNTS`.
@@ -84,7 +84,7 @@ class GroupExposure(State):
         return self.awrf()
 
     def shares(self) -> jax.Array:
-        """Each group's share of all exposure, `[groups]`; 0 where nothing was exposed.
+        """Each group's share of all exposure, `[groups]`; 0 if nothing was exposed.
 
         >>> GroupExposure(FloatPair.of(jnp.array([[3.0, 1.0]] * 4)),
         ...               jnp.array([1, 0])).shares().tolist()
@@ -93,13 +93,13 @@ class GroupExposure(State):
         return _shares(double_floats.canonical(self))
 
     def awrf(self, target: tuple[types.Number, ...] | None = None) -> jax.Array:
-        """Attention-weighted rank fairness of all exposure; 0 where there is none.
+        """Attention-weighted rank fairness of all exposure; 0 if there is no exposure.
 
         Args:
-            target: A share for each group; None is their shares of the items.
+            target: A share for each group; None is the groups' shares of the items.
 
         Raises:
-            ValueError: if these are not shares, one for each group.
+            ValueError: if the target does not hold shares, one for each group.
         """
         if target is not None:
             num_groups = self.sums.high.shape[-1]
@@ -116,14 +116,14 @@ class GroupExposure(State):
         return _compared(double_floats.canonical(self), "exposure", "size", comparison)
 
     def treatment_ratio(self) -> jax.Array:
-        """Exposure by merit of the worst group over the best one.
+        """Exposure per merit, the worst group over the best one.
 
         See `disparate_treatment_ratio`.
         """
         return _compared(double_floats.canonical(self), "exposure", "merit", "ratio")
 
     def impact_ratio(self) -> jax.Array:
-        """Impact by merit of the worst group over the best one.
+        """Impact per merit, the worst group over the best one.
 
         See `disparate_impact_ratio`.
         """
@@ -135,7 +135,7 @@ def _amount(state: GroupExposure, name: str) -> jax.Array:
 
 
 def _where_known(state: GroupExposure, values: jax.Array) -> jax.Array:
-    """Returns the values of states, but NaN where a sum of the state is NaN."""
+    """Returns the values of states, but NaN if a sum of the state is NaN."""
     unknown = jnp.any(jnp.isnan(state.sums.high), axis=(-2, -1))
     unknown = unknown.reshape(unknown.shape + (1,) * (values.ndim - unknown.ndim))
     return jnp.where(unknown, jnp.nan, values)

@@ -1,6 +1,6 @@
 """The states of all items as one list: positives and negatives by the bin of the score.
 
-Counts by bin, and sums of weights, lose nothing over many calls.
+Counts and sums of weights by bin lose no precision over many calls.
 """
 
 import abc
@@ -15,14 +15,14 @@ from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees
 from jax_rank_metrics._values.double_floats import FloatPair, canonical, sums
 from jax_rank_metrics._values.state import State
 
-# How many items are summed in floats at a time: so many numbers of 8 bits have an exact
-# sum in float32.
+# Items are summed in floats this many at a time, because the sum of 2^16 numbers of 8 bits
+# is exact in float32.
 CHUNK = 2**16
 
-# What weights are brought between, so that neither they nor their sums leave float32.
+# Weights are clipped to this range, so that neither they nor their sums leave float32.
 _SMALLEST, _LARGEST = 2.0**-64, 2.0**64
 
-_PIECES = 4  # of 8 bits each; what is left of a weight is below 2⁻³¹ of the largest one
+_PIECES = 4  # of 8 bits each; the rest of a weight is below 2⁻³¹ of the largest one
 
 
 def counts_by_bin(bins: jax.Array, num_bins: int) -> FloatPair:
@@ -47,7 +47,7 @@ def counts_by_bin(bins: jax.Array, num_bins: int) -> FloatPair:
         return lax.scan(add, counts, _chunks(bins, num_bins))[0]
 
     counts = lax.platform_dependent(bins, tpu=by_products, default=by_scatter)
-    # Two halves that float32 holds, since it has no room for 31 bits.
+    # Split counts in two halves, because float32 has no room for 31 bits.
     dtype = jax.dtypes.canonicalize_dtype(float)
     upper, lower = ((counts >> 16) << 16).astype(dtype), counts & 0xFFFF
     return FloatPair.of(upper) + FloatPair.of(lower.astype(dtype))
@@ -58,14 +58,13 @@ def weights_by_bin(
 ) -> FloatPair:
     """Sums the weights of the items in each bin, `[num_bins]`.
 
-    A sum of 65,536 floats may lose 16 of its 24 bits. So weights are cut into pieces of 8
-    bits, whose sums are exact, and what is left of a weight, which is small. Of each of
-    two classes of items, the errors of all bins together are below 2⁻²² of the sum of all
-    weights.
+    A sum of 65,536 floats may lose 16 of its 24 bits. So a weight is cut into pieces of 8
+    bits, whose sums are exact, and a rest, which is small. In each of the two classes of
+    items, the errors of all bins together are below 2⁻²² of the sum of all weights.
 
     Args:
         bins: `[items]` int32; items of a bin outside 0 … num_bins − 1 do not count.
-        weights: `[items]` floats, above 0 where items count.
+        weights: `[items]` floats, above 0 for items that count.
         is_second: `[items]` bool, the class of each item; no bin has items of both.
         num_bins: A power of two.
     """
@@ -100,7 +99,7 @@ def weights_by_bin(
 
 
 def _chunks(x: jax.Array, padding: int | bool) -> jax.Array:
-    """Cuts `[items]` into `[chunks, items of a chunk]`, of which the last is padded."""
+    """Cuts `[items]` into `[chunks, items of a chunk]`, and pads the last chunk."""
     size = min(x.size, CHUNK) or 1
     num_chunks = -(-x.size // size) or 1
     added = num_chunks * size - x.size
@@ -111,8 +110,8 @@ def _chunks(x: jax.Array, padding: int | bool) -> jax.Array:
 def _pieces(weights: jax.Array, is_second: jax.Array) -> jax.Array:
     """Returns floats that add up to the weights, `[items, pieces]`.
 
-    All but the last are multiples of one number by 0 … 255, within each class: of the
-    weights 1 and 0.7, in units of 1/128, the first are 128 and 89.
+    Each piece but the last is a unit times 0 … 255, with the same unit for a class: the
+    first pieces of the weights 1 and 0.7 are 128 and 89 units of 1/128.
     """
     largest = [
         jnp.max(jnp.where(of_class, weights, 0)) for of_class in (~is_second, is_second)
@@ -129,10 +128,10 @@ def _pieces(weights: jax.Array, is_second: jax.Array) -> jax.Array:
 def _product_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Array:
     """Sums columns of numbers of 8 bits by bin, `[num_bins, columns]` float32.
 
-    TPUs scatter one number after the other, and multiply matrices. A bin is split into a
-    row and a column of a square, so that its items are counted by the product of two
-    matrices, in which each item has a single 1: of the four bins 0 … 3, an item in bin 2
-    has the row [0, 1] and the column [1, 0].
+    TPUs scatter one number after the other, but are fast at products of matrices. A bin is
+    therefore split into a row and a column of a square, so that its items are counted by
+    the product of two matrices, in which each item has a single 1: with four bins 0 … 3, an
+    item in bin 2 has the row [0, 1] and the column [1, 0].
     """
     side = 1 << (num_bins.bit_length() // 2)
     rows = (bins // side)[:, None] == jnp.arange(num_bins // side, dtype=bins.dtype)[
@@ -151,7 +150,7 @@ def _product_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Arr
             preferred_element_type=jnp.float32,
         )
 
-    # One product for each, since compilers then never store the wide matrix of all.
+    # Form one product per column, so that compilers never store the wide matrix of all.
     products = map(product, jnp.unstack(columns, axis=-1))
     return jnp.stack([column.reshape(-1) for column in products], axis=-1)
 
@@ -160,14 +159,14 @@ P = TypeVar("P", bound="Pooled")
 
 MIN_BITS, MAX_BITS = 8, 20
 
-# What rounding may add to a number or take from it: each count is rounded to a float, as
-# are shares and products of them, and `weights_by_bin` sums within 2⁻²². For average
+# Rounding changes a number by at most this much: each count is rounded to a float, as are
+# shares and products of shares, and `weights_by_bin` sums within 2⁻²². For average
 # precision, sums of reciprocals are rounded too.
 _ROUNDING_OF_AUC, _ROUNDING_OF_PRECISION = 2.0**-19, 2.0**-18
 
 
 class NumberBounds(NamedTuple):
-    """A number, and the interval that holds what all scores would give."""
+    """A number, and an interval that holds the number of the exact scores."""
 
     value: jax.Array
     low: jax.Array
@@ -179,7 +178,7 @@ class NumberBounds(NamedTuple):
 class Pooled(State):
     """Counts of positive and negative items by the leading bits of their scores.
 
-    Each class of these states documents them. A number is made of the same sums.
+    Each subclass documents its sums, and computes another number from them.
     """
 
     sums: FloatPair
@@ -223,15 +222,15 @@ class Pooled(State):
         """Computes the number and its bounds, from the sums of both classes, `[2]`."""
 
     def compute(self) -> jax.Array:
-        """The number, `[]`, with the items of a bin as ties; 0 where it is undefined."""
+        """The number, `[]`, with the items of a bin as ties; 0 if it is undefined."""
         return _numbers(canonical(self)).value
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
-        """Returns the interval, `[]` each, that holds the number of the exact scores.
+        """Returns an interval, `[]` each, that holds the number of the exact scores.
 
-        It is as wide as the orders within bins and the rounding of all sums can make it,
-        so that it holds the number without exception, for the weights as they count. More
-        bits make it narrower. It is 0 to 0 where the number is undefined.
+        It allows for every order within bins and for the rounding of all sums, so it always
+        holds the number, for weights as they count. More bits make it narrower. It is 0 to
+        0 if the number is undefined.
         """
         numbers = _numbers(canonical(self))
         return numbers.low, numbers.high
@@ -242,17 +241,17 @@ class PooledRocAuc(Pooled):
     """The area under the ROC curve of all items at once, in a state of fixed size.
 
     The function `pooled_roc_auc` makes it. All items of all lists are one list, which is
-    undefined, and 0, where all items are positive or all are negative. A state has
+    undefined, and 0, if all items are positive or all are negative. A state has
     2^(bits + 2) floats, however many items it has seen, and merges, reduces and
     all_reduces as `Mean` does; merge only states of the same bits.
 
-    Sums are pairs of floats, so that ten billion items lose none, and without weights a
-    state is the same however the items were split into batches and over devices.
+    Sums are pairs of floats, so that none of ten billion items is lost, and without weights
+    a state is the same however the items were split into batches and over devices.
 
     Shapes:
         sums: `[2, 2**bits]` floats, as a pair of arrays: the sums of the weights of
-            positive items, and of negative ones, by bin, highest scores first; NaN where
-            the score of an item was NaN.
+            positive items, and of negative items, by bin, highest scores first; all are
+            NaN if the score of an item was NaN.
 
     >>> from jax_rank_metrics import pooled_roc_auc
     >>> state = pooled_roc_auc(jnp.array([1, 0, 1, 0]), jnp.array([0.9, 0.8, 0.3, 0.1]))
@@ -264,8 +263,8 @@ class PooledRocAuc(Pooled):
         shares = arithmetic.ratio(self.sums.round(), totals[..., None])
         above = arithmetic.ratio(_sums_above(self.sums).round(), totals[..., None])
         positive, negative = jnp.unstack(shares, axis=-2)
-        # Pairs with the positive item in an earlier bin are in order; those of one bin
-        # are ties, of which the exact scores may have any number in order.
+        # Pairs with the positive item in an earlier bin are in order. Pairs within a bin
+        # are ties; by the exact scores, any number of them may be in order.
         in_order = _sum(negative * above[..., 0, :])
         tied = _sum(negative * positive)
         return NumberBounds(
@@ -280,13 +279,13 @@ class PooledRocAuc(Pooled):
 class PooledAveragePrecision(Pooled):
     """Average precision of all items at once, in a state of fixed size.
 
-    The function `pooled_average_precision` makes it. It is undefined, and 0, where no
-    item is positive. In all else it is as `PooledRocAuc`.
+    The function `pooled_average_precision` makes it. It is undefined, and 0, if no item is
+    positive. In all else it is as `PooledRocAuc`.
 
     Shapes:
         sums: `[2, 2**bits]` floats, as a pair of arrays: the numbers of positive items,
-            and of negative ones, by bin, highest scores first; NaN where the score of an
-            item was NaN.
+            and of negative items, by bin, highest scores first; all are NaN if the score
+            of an item was NaN.
 
     >>> from jax_rank_metrics import pooled_average_precision
     >>> state = pooled_average_precision(jnp.array([1, 0, 1]), jnp.array([0.9, 0.8, 0.7]))
@@ -308,7 +307,8 @@ class PooledAveragePrecision(Pooled):
         all_hits = jnp.ones_like(share)
         return NumberBounds(
             value=jnp.minimum(mean(items_above, items, share), 1),
-            # The hits of each bin are its last items, or its first.
+            # In the worst case, the hits of each bin are its last items; in the best case,
+            # its first.
             low=mean(items_above + misses, hits, all_hits) - _ROUNDING_OF_PRECISION,
             high=mean(items_above, hits, all_hits) + _ROUNDING_OF_PRECISION,
             defined=totals[..., 0] > 0,
@@ -316,7 +316,7 @@ class PooledAveragePrecision(Pooled):
 
 
 def checked_bits(bits: object) -> int:
-    """Returns how many leading bits make a bin; raises on what is not from 8 to 20."""
+    """Returns the number of leading bits of a bin; raises if it is not from 8 to 20."""
     number = inputs.positive_integer("bits", bits)
     if not MIN_BITS <= number <= MAX_BITS:
         raise ValueError(f"bits is {number}; pass {MIN_BITS} to {MAX_BITS}")
@@ -328,12 +328,13 @@ def _mean_precision(
 ) -> jax.Array:
     """Returns the mean precision at the rank of a hit that ties with others.
 
-    The hit stands at each of the ranks above + 1 … above + tied, as in `precision_at`:
-    with the `share` of hits among the others of the group, its precision at rank r is
-    (hits_above + 1 − share·(above + 1)) / r + share. Its mean is written as one between two
-    shares, since differences of large counts would lose digits.
+    The hit has each of the ranks above + 1 … above + tied with equal chance, as in
+    `precision_at`. With the `share` of hits among the other items of the group, its
+    precision at rank r is (hits_above + 1 − share·(above + 1)) / r + share. The mean is
+    written as a value between two shares, because differences of large counts lose digits.
     """
-    # Σ 1/r: the first eight terms are compared with those eight ranks further down.
+    # Σ 1/r over the group: eight first terms, less the eight terms after the group, plus
+    # the sum that starts eight ranks further down.
     starts = [above + step for step in range(1, 9)]
     near = sum(tied / (start * (start + tied)) for start in starts)
     reciprocals = near + place.sum_of_far_reciprocals(above + 8.5, tied)
@@ -359,7 +360,7 @@ def _sums_above(pair: FloatPair) -> FloatPair:
     axis = pair.high.ndim - 1
 
     def double(step: jax.Array, total: FloatPair) -> FloatPair:
-        # So far a sum reaches over 2^step bins.
+        # So far a sum covers 2^step bins.
         by = jnp.left_shift(1, step)
         return total + jax.tree.map(
             lambda leaf: arithmetic.delayed(leaf, by, axis), total
@@ -385,7 +386,7 @@ def _numbers(state: Pooled) -> NumberBounds:
 
 @jax.jit
 def _tally(state: Pooled) -> jax.Array:
-    """One list if there are items, and whether it is undefined, `[2]` int32."""
+    """Returns 1 if there are items, and 1 if the number is undefined, `[2]` int32."""
     has_items = jnp.any(state.sums.high != 0, axis=(-2, -1))  # NaN among them
     is_undefined = has_items & ~_numbers(state).defined
     return jnp.stack([has_items, is_undefined], axis=-1).astype(jnp.int32)
