@@ -46,16 +46,16 @@ def sampled_labels(
 ) -> SampledLabels:
     """Computes the expected value of a metric if relevance is a probability.
 
-    Click models, and models that judge, say how likely an item is relevant. Passed as a
-    label, 0.6 would be a grade, which most metrics take for not relevant. Here the label of
-    each item is 1 with its probability and otherwise 0, independently of other labels.
+    Click models and automatic judges say how likely an item is relevant. Passed as a label,
+    0.6 would be a grade, which most metrics take for not relevant. Here the label of each
+    item is 1 with its probability and otherwise 0, independently of other labels.
 
     Lists are ranked once, and then labels are drawn `draws` times. The error that the draws
     leave in an expected value has the variance `label_variance / draws`. For metrics that
     are linear in gains, which `jrm.metric(linear=True)` declares (precision, dcg, rbp, …),
     both results are exact, and nothing is drawn: an item counts
-    p · worth(1) + (1 − p) · worth(0). If these metrics are undefined for some labels, this
-    is taken to be only if all labels are 0.
+    p · worth(1) + (1 − p) · worth(0). Such a metric is assumed to be undefined at most for
+    labels that are all 0.
 
     `label_variance` is the uncertainty of each list's value that its labels cause. The
     standard error of `lists.mean()` is the error of sampling lists. The labels alone leave
@@ -216,7 +216,7 @@ def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
 
 
 def _held_items(items: ItemArrays, index: jax.Array, labels: jax.Array) -> ItemArrays:
-    """Returns items in rank order, each with its label of `labels`, `[*lists, items]`."""
+    """Returns items in rank order with their labels, from `labels` in the order passed."""
     of_items = arithmetic.take(labels, jnp.maximum(index, 0))
     return items._replace(labels=jnp.where(items.exists, of_items, 0))
 
@@ -259,7 +259,8 @@ def _exact(
         terms = probabilities * (1 - probabilities) * slope * slope
         variances.append(arithmetic.total(terms))
     variance = jnp.stack(variances, axis=-1).reshape(values.shape)
-    # The chance that all labels are 0, if this is undefined. The value counts it as 0.
+    # The chance that all labels are 0, if the metric is then undefined. So far this case
+    # counts as 0 in the values.
     is_undefined = lists.defined & ~expected(jnp.zeros_like(probabilities))[1].defined
     chance = jnp.where(is_undefined, jnp.prod(1 - probabilities, axis=-1), 0)
     defined, chance = lists.defined & (chance < 1), arithmetic.widen(chance, values)

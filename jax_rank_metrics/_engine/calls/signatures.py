@@ -139,7 +139,7 @@ def signature(
             - `mean`: "lists", or "geometric" as for "gm_map".
             - `cut`: how many documents of a list were kept, and `relax`, the temperature of
               soft ranks; "none" by default.
-            - `pool`: "all", or "candidates" if lists name the items that have a rank;
+            - `pool`: "all", or "candidates" if lists name the items that are ranked;
               `items`: "masked" if not all items may be found; `seen`: "removed"; `exclude`:
               other items that leave a list, "listed", "self" or "both"; `unknown`: as
               `unknown_items`.

@@ -21,13 +21,13 @@ from jax_rank_metrics._values import per_list
 def adjusted_mean_rank_index(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:
-    """Adjusted mean rank index: the mean rank rescaled to 1 at best, and 0 by chance.
+    """Adjusted mean rank index: the mean rank on a scale from −1 to 1, with 0 for chance.
 
     .. math:: AMRI = 1 − 2 · Σ_q (r_q − 1) / Σ_q (n_q − 1)
 
     The sums are over the lists q. n is the number of items of the pool, and r the rank of
     the only relevant item, or the mean of its ranks if it ties. 1 is the best, 0 is the
-    value of a random order, and −1 the worst, whatever the lengths of lists. The value of
+    mean over random orders, and −1 the worst, whatever the lengths of lists. The value of
     a list is its own index, with the weight (n − 1) / 2: see `PerList.over`.
 
     Undefined (the relevant item has no rank): 0. A list of one item weighs 0. Lists with
@@ -68,13 +68,13 @@ def adjusted_mean_rank_index(
 def adjusted_hit_rate(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:
-    """Adjusted hit rate: the hit rate rescaled to 1 at best, and 0 by chance.
+    """Adjusted hit rate: the hit rate, rescaled to 1 for the best order and 0 for chance.
 
     .. math:: Σ_q (hit_q@k − E_q) / Σ_q (1 − E_q), E = min(k / n, 1)
 
     The sums are over the lists q, and n is the number of items of the pool. hit@k is
     `hit_rate` with `rank="realistic"`: 1 if the mean rank of the relevant item is at most
-    k. 1 is the best, and 0 is the value of a random order. A list weighs 1 − E: see
+    k. 1 is the best, and 0 is the mean over random orders. A list weighs 1 − E: see
     `PerList.over`.
 
     Undefined (nothing relevant in the pool): 0. A list of at most k items weighs 0, as does
@@ -110,13 +110,13 @@ def adjusted_hit_rate(
 def adjusted_reciprocal_rank(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:
-    """Adjusted reciprocal rank: the reciprocal rank rescaled to 1 at best, 0 by chance.
+    """Adjusted reciprocal rank: rescaled to 1 for the best order and 0 for chance.
 
     .. math:: Σ_q (RR_q − E_q) / Σ_q (1 − E_q), E = (1 + 1/2 + … + 1/n) / n
 
     The sums over q are over the lists, and n is the number of items of the pool; with a
     cutoff, the sum in E ends at 1 / k. RR is `reciprocal_rank` with `rank="realistic"`. 1
-    is the best, and 0 is the value of a random order. A list weighs 1 − E: see
+    is the best, and 0 is the mean over random orders. A list weighs 1 − E: see
     `PerList.over`.
 
     Undefined (nothing relevant in the pool): 0. A list of one item weighs 0. Lists with

@@ -117,9 +117,9 @@ def _is_parted(place: Place, k: Cut) -> jax.Array:
 
 
 def _mean_excess(place: Place, k: Cut) -> jax.Array:
-    """Returns the chance of a pair less the product of two chances, over t, else 0.
+    """Returns the chance of a pair of items less the product of both chances, over t.
 
-    It is not 0 only in the group of t items that k cuts.
+    It is 0 unless k cuts the tie group, which has t items.
     """
     within, tied = place.within(k), place.tied
     of_pairs = ratio(within * (within - 1), tied * (tied - 1)) - (within / tied) ** 2

@@ -209,8 +209,8 @@ def _early_worth(
     """Returns Σ e^(−α·(r − 1)/n) over active items, `[*lists, 1]`, and over ranks.
 
     The sum over ranks is a function of the number of ranks above the first, and of the
-    number of ranks, `[*lists]` each. With r − 1 for r, the first rank is worth 1 even if
-    e^(−α/n) is too small for a float; the factor e^(−α/n) cancels from ratios of the sums.
+    number of ranks, `[*lists]` each. With r − 1 in place of r, the first rank is worth 1
+    even if e^(−α/n) is too small for a float; this factor cancels from ratios of the sums.
     """
     alpha, length = (
         inputs.positive("alpha", alpha),

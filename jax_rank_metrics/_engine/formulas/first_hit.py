@@ -149,7 +149,7 @@ def first_relevant(
     position_fn: types.PositionFn = gains.reciprocal_discount,
     reader: str = "rank='realistic'",
 ) -> tuple[jax.Array, jax.Array]:
-    """Reads the rank of the first relevant item, and returns as `ranking.expected_first`.
+    """Reads the rank of the first relevant item; see `ranking.expected_first` for results.
 
     With `rank="realistic"` this is the mean rank of its tie group; lists with several
     relevant items then raise, except inside `jax.jit`, where labels are not known.
@@ -160,7 +160,7 @@ def first_relevant(
         ks: Cutoffs.
         rank: How ties are read.
         position_fn: Maps ranks to the values that are averaged.
-        reader: The name of the reader of the mean rank, for the message.
+        reader: The subject of the message: the option or metric that reads the mean rank.
     """
     hit = label_fns.is_relevant(threshold)
     if rank is None:

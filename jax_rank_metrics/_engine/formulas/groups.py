@@ -42,7 +42,7 @@ def membership_total(items: Items) -> jax.Array:
 
 
 def merit_of(ranking: Ranking, gain_fn: Gain) -> ItemFn:
-    """Returns a function that divides the gains of items between their groups."""
+    """Returns a function of items: their gains times their memberships, by group."""
     return _merit_of(label_fns.gain_of(ranking, gain_fn))
 
 

@@ -191,8 +191,8 @@ def f_score(
     ks = ranking.cutoffs(k)
     # With h hits among d items, and R relevant items, F is (1 + β²)·h / (β²·R + d). This is
     # linear in h, so the expected h gives the exact mean over the orders of tied items.
-    # Divide both by 1 + β², so that a very small β gives precision and a very large one
-    # recall.
+    # Divide numerator and denominator by 1 + β², so that a very small β gives precision,
+    # and a very large β recall.
     precision_share = 1 / (1 + beta * beta)
     hits = ranking.expected_sum(is_relevant(relevance_threshold), place.positions(), ks)
     num_relevant = ranking.num_relevant(relevance_threshold)[..., None]

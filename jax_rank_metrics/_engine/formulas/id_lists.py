@@ -145,7 +145,7 @@ def _with_ties(
 
 
 def if_known(lists: per_list.PerList, *items: RankedItems) -> per_list.PerList:
-    """Returns values of lists, with NaN for lists that are unknown on any side."""
+    """Returns values of lists, with NaN for lists that are unknown in any of `items`."""
     for ranked in items:
         if ranked.is_unknown is not None:
             lists = _nan_where(lists, ranked.is_unknown)
@@ -181,7 +181,7 @@ def equally_weighted(
 def chance(
     place: Sequence[jax.Array], exists: jax.Array, k: types.Cut, dtype: DTypeLike
 ) -> jax.Array:
-    """Returns the chance of a rank up to k for items with this place; see `places`."""
+    """Returns the chance that an item with a place of `RankedItems.places` is within k."""
     above, last = place
     k = last if k is None else k
     within = jnp.clip(k - above, 0, last - above).astype(dtype)

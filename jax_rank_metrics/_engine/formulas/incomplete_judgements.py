@@ -101,8 +101,9 @@ def inferred_average_precision(
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Has no closed form
     over ties: reads one order of tied items, which a `key` draws for each list. Also
     accepts the arguments of `rank`. Reads the bool columns `judged` and `pooled`: a
-    sample of the pooled items was judged. Without one of them, every item counts as
-    judged or pooled; in rankings from ids or places, only the items listed there do.
+    sample of the pooled items was judged. Without `judged`, every item counts as judged,
+    and without `pooled`, as pooled; in rankings from ids or places, only the items listed
+    there do.
 
     Args:
         relevance_threshold: Least label of a relevant item.

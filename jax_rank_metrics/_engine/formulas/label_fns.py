@@ -34,7 +34,7 @@ SCALE = 2.0**-32
 
 
 def is_relevant(threshold: Number) -> item_fns.ItemFn:
-    """Returns a function of items that is True for relevant ones.
+    """Returns a function of items that is True for relevant items.
 
     Raises:
         TypeError: if the threshold is not a Python number.
@@ -223,7 +223,7 @@ def per_list_if_relevant(
 def per_list_where(
     ranking: Ranking, values: jax.Array, defined: jax.Array | bool, k: Cutoffs = None
 ) -> per_list.PerList:
-    """Returns the result of a metric without a threshold, for the lists that define it.
+    """Returns the result of a metric without a threshold, which passes `defined` itself.
 
     If items have weights and lists do not, the weight of a list is the mean weight of its
     items with a label of at least 1.

@@ -56,9 +56,9 @@ def neighbor_recall(
     References:
         Aumüller, Bernhardsson and Faithfull, ANN-Benchmarks: a benchmarking tool for
         approximate nearest neighbor algorithms, Information Systems 87, 2020. Its `epsilon`
-        and `largeepsilon` have an `epsilon` of 0.01 and 0.1 here; its `k-nn` allows 0.001
-        beyond d_k: pass `true_distances + 1e-3`. Big ANN Benchmarks add all items that tie
-        with the last true neighbour; without repeated ids, this is ε = 0.
+        and `largeepsilon` are this recall with an `epsilon` of 0.01 and 0.1; its `k-nn`
+        allows 0.001 beyond d_k: pass `true_distances + 1e-3`. Big ANN Benchmarks add all
+        items that tie with the last true neighbour; without repeated ids, this is ε = 0.
 
     >>> returned, exact = jnp.array([0.1, 0.3, 0.42]), jnp.array([0.1, 0.2, 0.4])
     >>> [f"{neighbor_recall(returned, exact, 3, eps).values:.2f}" for eps in (0, 0.1)]

@@ -1,8 +1,8 @@
 """Coverage of the subtopics of a query: novelty and diversity.
 
 The column `subtopics`, `[*lists, items, topics]` numbers or bools, says which subtopics an
-item has: every subtopic whose entry is neither 0 nor NaN. Labels only say which items exist,
-and how item weights imply the weight of a list. If a label and the column disagree about
+item has: every subtopic whose entry is neither 0 nor NaN. Labels say which items exist, and
+how item weights imply the weight of a list. If a label and the column disagree about
 relevance, the column decides.
 """
 
@@ -66,7 +66,7 @@ def alpha_dcg(
 
     Args:
         k: Cutoff or cutoffs.
-        alpha: α, the share of its worth that a subtopic loses at each item, 0 to 1.
+        alpha: α, the share of its worth that a subtopic loses at each recurrence, 0 to 1.
         discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
@@ -107,7 +107,7 @@ def alpha_ndcg(
 
     Args:
         k: Cutoff or cutoffs.
-        alpha: α, the share of its worth that a subtopic loses at each item, 0 to 1.
+        alpha: α, the share of its worth that a subtopic loses at each recurrence, 0 to 1.
         discount_fn: Maps ranks 1, 2, … to multipliers, rank by rank.
 
     Example:
@@ -146,7 +146,7 @@ def nrbp(ranking: Ranking, *, p: float = 0.5, alpha: Number = 0.5) -> per_list.P
 
     Args:
         p: Probability of continuing to the next rank, above 0 and below 1.
-        alpha: α, the share of its worth that a subtopic loses at each item, 0 to 1.
+        alpha: α, the share of its worth that a subtopic loses at each recurrence, 0 to 1.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])

@@ -194,7 +194,7 @@ def rank_biased_overlap(first: Ids, second: Ids, p: types.Number = 0.9) -> PerLi
 
 
 def overlap(first: Ids, second: Ids, k: types.RankCutoffs = None) -> PerList:
-    """Overlap: the share of the first k ids of two lists that both have.
+    """Overlap: the share of common ids among the first k ids of two lists.
 
     .. math:: |A ∩ B| / min(k, |A|, |B|)
 

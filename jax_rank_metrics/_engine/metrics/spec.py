@@ -115,7 +115,7 @@ class Spec:
 
 
 def _nearest(name: object) -> str:
-    """Returns the end of an error: the gain or discount with the most similar name."""
+    """Returns the end of an error: the most similar name of a gain or discount, or all."""
     known = [
         f"{name}(2)" if isinstance(function, type) else name
         for name, function in gains.FUNCTIONS.items()
@@ -211,7 +211,7 @@ class Bound(NamedTuple):
         """Applies the formula; an error in it names the metric.
 
         Args:
-            data: The ranking that the formula reads.
+            data: The data of the ranking that the formula reads.
             cache: The results that metrics traced together share.
         """
         try:

@@ -35,7 +35,7 @@ class Exposure(State):
         counts: `[num_items]` int32, the number of ranks in all lists that show the item.
         tally: `[3]` int32: the number of lists, the number of empty lists, and the number
             of lists with a NaN score. The items of the latter are not known, so if there
-            is such a list, all numbers are NaN. `[2]` stands for no such list.
+            is such a list, all numbers are NaN. Without the third number there is none.
         sums: `[num_items]` floats, as a pair of arrays: the sum of the multipliers of
             these ranks; None without a `discount_fn`.
 

@@ -110,7 +110,7 @@ def _chunks(x: jax.Array, padding: int | bool) -> jax.Array:
 def _pieces(weights: jax.Array, is_second: jax.Array) -> jax.Array:
     """Returns floats that add up to the weights, `[items, pieces]`.
 
-    Each piece but the last is a unit times 0 … 255, with the same unit for a class: the
+    Each piece but the last is 0 … 255 times a unit that all items of a class share: the
     first pieces of the weights 1 and 0.7 are 128 and 89 units of 1/128.
     """
     largest = [
@@ -178,7 +178,7 @@ class NumberBounds(NamedTuple):
 class Pooled(State):
     """Counts of positive and negative items by the leading bits of their scores.
 
-    Each subclass documents its sums, and computes another number from them.
+    Each subclass documents its sums, and computes its own number from them.
     """
 
     sums: FloatPair
@@ -333,8 +333,8 @@ def _mean_precision(
     precision at rank r is (hits_above + 1 − share·(above + 1)) / r + share. The mean is
     written as a value between two shares, because differences of large counts lose digits.
     """
-    # Σ 1/r over the group: eight first terms, less the eight terms after the group, plus
-    # the sum that starts eight ranks further down.
+    # Σ 1/r over the group: the first eight terms, less the eight terms after the group,
+    # plus the sum of as many terms as the group has, eight ranks further down.
     starts = [above + step for step in range(1, 9)]
     near = sum(tied / (start * (start + tied)) for start in starts)
     reciprocals = near + place.sum_of_far_reciprocals(above + 8.5, tied)
