@@ -26,7 +26,7 @@ from jax_rank_metrics._verdicts.systems.list_values import (
     listing,
 )
 
-OF_JUDGES = ("t", "bootstrap")  # tests that use what only a judge has labelled
+OF_JUDGES = ("t", "bootstrap")  # tests that use lists which only a judge has labelled
 
 
 def compare(
@@ -50,166 +50,170 @@ def compare(
 ) -> Comparisons:
     """Compares b with the baseline a, list by list, by the differences b − a.
 
-    Two intervals that overlap are no test. Each tells how a system's mean would vary over
-    other lists; but the lists are the same, and one that is hard for a is hard for b.
-    Their differences vary less than either, so systems whose intervals overlap may well
-    differ beyond doubt. Look at the interval of the difference instead, and at its size
-    before its p: over many lists, any difference is significant.
+    Two overlapping intervals are no test. Each interval tells how a system's mean would
+    vary over other lists; but a and b see the same lists, and a list that is hard for a is
+    hard for b. Differences therefore vary less than the values of a or of b, and systems
+    whose intervals overlap may well differ beyond doubt. Look at the interval of the
+    difference instead, and at its size before its p: over many lists, any difference is
+    significant.
 
     - "permutation" is the test to prefer (Fisher's randomisation test, on the mean), and
       the default: it assumes nothing but that a and b might have been swapped in each list.
-    - "bootstrap" assumes that the lists are a sample of many, and agrees with it above
-      some 50 lists. Where weights differ, an `n_eff` below 50 is warned of, and one below
-      3 refused (but for `Seeds`).
+    - "bootstrap" assumes that the lists are a sample of many, and agrees with "permutation"
+      above some 50 lists. If weights differ, it warns of an `n_eff` below 50, and refuses
+      one below 3 (but for `Seeds`).
     - "t" also assumes that the mean of differences is normally distributed, and takes no
-      time; differences that are all equal leave it no error, and then p is 0. With a
+      time. If all differences are equal but not 0, it has no error, and p is 0. With a
       margin it allows for rare losses that these lists do not show.
     - "tukey" tests all pairs of several systems at once, each metric and cutoff by itself:
       it permutes the systems within each list, and compares a difference with the range of
-      all means. Its p is its own correction for the number of systems.
+      all means. Its p is already corrected for the number of systems.
     - "mcnemar" is the exact test of values of 0 and 1, such as hits: the permutation test
-      of all patterns, however many lists differ.
+      over all patterns, however many lists differ.
 
     Smucker et al. find that the first three hardly differ on 50 lists, and that the sign
     and the Wilcoxon tests, which this function does not offer, are often misleading about
     means.
 
-    All tests take lists to be independent. Where they come in clusters, as the sessions of
-    a user do, pass `clusters`: 40 users of ten sessions each, counted as 400 lists, gave a
+    All tests take lists to be independent. If they come in clusters, such as the sessions
+    of a user, pass `clusters`: 40 users of ten sessions each, counted as 400 lists, gave a
     significant difference between equal systems in 33 of 100 simulations.
 
-    Where systems were trained several times, pass `Seeds`. "permutation" and "bootstrap"
-    then resample lists, which both systems share, and the seeds of each (two-way, by
-    studentised means), and "t" has the same error, with Satterthwaite's degrees of
-    freedom: the verdict is about training procedures. A system without `Seeds` beside one
-    that has them is fixed, as is a baseline that needs no training; if it was trained, the
-    verdict is about that model of it alone. In simulations of equal procedures with three
-    or five seeds each, which vary by nothing, a tenth or all of what lists do, 1 to 6 %
-    differed at the 5 % level. Where some runs fail and the other system is fixed, 15 %
-    differed with three seeds and 11 % with five.
+    If systems were trained several times, pass `Seeds`. "permutation" and "bootstrap" then
+    resample the lists, which both systems share, and the seeds of each system (two-way, by
+    studentised means). "t" uses the same error, with Satterthwaite's degrees of freedom.
+    The verdict is then about training procedures. If only one system has `Seeds`, the other
+    one is fixed, like a baseline that needs no training; if it was trained, the verdict is
+    about this one model of it. Simulations compared equal procedures with three or five
+    seeds each, which varied not at all, a tenth as much as lists, or as much as lists: 1 to
+    6 % differed at the 5 % level. When some runs failed and the other system was fixed,
+    15 % differed with three seeds and 11 % with five.
 
-    Where people have labelled few lists and a judge many, such as a language model, pass
-    the values by the judge's labels as `judge`. The difference is then that of
-    `prediction_powered`, which no bias of the judge moves, and "t" is the default: its
-    error has n − 2 degrees of freedom, n being the lists of people. "bootstrap" draws lists
-    of people and of the judge alone, and finds λ in each resample; other tests have no use
-    for lists that people have not labelled.
+    If people have labelled few lists, and a judge such as a language model has labelled
+    many, pass the values by the judge's labels as `judge`. The difference then comes from
+    `prediction_powered`, so no bias of the judge moves it, and "t" is the default test: its
+    error has n − 2 degrees of freedom, n being the number of lists of people. "bootstrap"
+    draws the lists of people and the lists of the judge alone, and finds λ in each
+    resample; other tests cannot use lists that people have not labelled.
 
-    It runs as it is called, not inside `jax.jit`, where `paired` and `bootstrap` work.
-    100,000 permutations of 10,000 lists take about a second on two cores, as many
-    resamples for "bootstrap" about seven. Both need some 30 MiB, and "bootstrap" 10 bytes
-    more for each sample and comparison.
+    Call it outside `jax.jit`; `paired` and `bootstrap` work inside. On two cores, 100,000
+    permutations of 10,000 lists take about a second, and 100,000 resamples for "bootstrap"
+    about seven. Both need some 30 MiB, and "bootstrap" 10 bytes more for each sample and
+    comparison.
 
     Args:
         a: The baseline. Values of one metric are a `PerList`, an array `[lists]` or
-            `[lists, cutoffs]`, a pandas Series, or a dict of list ids to numbers. For
-            several metrics, a dict of these, as `measure` gives it, or of such dicts; a
-            pandas DataFrame with a column for each metric; or an `Evaluation`, as of
-            `evaluate_users` or `Joined.evaluation`; or `Seeds` of any of these. Without b,
-            a dict of two or more systems, each with any of these, or `Systems`, which read
-            it once for all calls.
-        b: The same for another system; or a dict of systems, each with what a holds. None
-            takes all systems from a.
-        ids: How lists are paired where values have no ids. None pairs them by position;
+            `[lists, cutoffs]`, a pandas Series, or a dict from list ids to numbers. For
+            several metrics, pass a dict of such values, as `measure` returns it, or a dict
+            of such dicts; a pandas DataFrame with a column for each metric; or an
+            `Evaluation`, as from `evaluate_users` or `Joined.evaluation`. `Seeds` hold any
+            of these forms. Without b, pass a dict of two or more systems, each in any of
+            these forms, or `Systems`, which read such a dict once for all calls.
+        b: The same for another system; or a dict of systems, each with the metrics of a.
+            None takes all systems from a.
+        ids: How to pair lists whose values have no ids. None pairs them by position;
             `(ids_a, ids_b)` has an id for every list, integers or strings or anything
-            hashable, in any order. The ids of b are those of all its systems. A Series and
-            a frame are always paired by their index, a dict by its keys and an
-            `Evaluation` by its users or queries, if these have ids.
-        clusters: The id of a cluster for every list: a dict or a Series of list ids to
-            these, or a sequence in the order of the lists of a (without b, of its first
-            system). Lists without ids have the ids 0, 1, … Each cluster then counts as
-            one list: its weighted mean difference, with the sum of its weights. None takes
-            each list for itself.
+            hashable, in any order. The ids of b hold for all its systems. A Series and a
+            frame are always paired by their index, a dict by its keys and an `Evaluation`
+            by its users or queries, if these have ids.
+        clusters: The id of a cluster for every list: a dict or a Series from list ids to
+            cluster ids, or a sequence in the order of the lists of a (without b, of its
+            first system). Lists without ids have the ids 0, 1, … Each cluster then counts
+            as one list: its weighted mean difference, with the sum of its weights. None
+            takes each list for itself.
         judge: The values of the same systems and metrics by the judge's labels, for more
-            lists, of which those of a and b are a random sample: `(judge_a, judge_b)` where
-            b is passed, or else a dict by system. All need ids of lists, and `clusters`
-            are those of the judge's lists.
+            lists; the lists of a and b are a random sample of these. Pass
+            `(judge_a, judge_b)` if you pass b, or else a dict by system. All need ids of
+            lists, and `clusters` are then about the judge's lists.
         test: "permutation", "bootstrap", "t", "tukey" or "mcnemar". None is "permutation",
             and "t" with a judge.
         pairs: Without b, "baseline" compares each system with the first, and "all" each
-            with all that come after it; names of several baselines, ("bm25", "dense"), each
-            of them with all other systems.
+            with all later ones; names of several baselines, ("bm25", "dense"), compare
+            each of these with all other systems.
         correction: How p is corrected for the number of comparisons in the call. "holm"
-            holds the probability of any false alarm, for any test. So does "maxT", for
-            "permutation": it compares each difference with the largest t of all under the
-            same flipped signs, and finds more where comparisons are alike, as cutoffs and
-            related systems are. "fdr" holds the expected share of false alarms among all
-            alarms (Benjamini and Hochberg), for many exploratory comparisons. "tukey" takes
-            none of these: its p is corrected.
+            holds the probability of any false alarm, for any test. "maxT" does the same for
+            "permutation" alone: it compares each difference with the largest t of all under
+            the same flipped signs, and finds more if comparisons are similar, as cutoffs
+            and related systems are. "fdr" holds the expected share of false alarms among
+            all alarms (Benjamini and Hochberg), for many exploratory comparisons. "tukey"
+            needs no correction: its p is corrected already.
         alternative: "two-sided", "greater" for b − a above 0 or "less" for below, as in
-            SciPy, whichever direction of the metric is better. One side must have been
-            chosen before looking. The interval is then one-sided as well.
+            SciPy, whether higher or lower values of the metric are better. Choose a side
+            before you look at the values. The interval is then one-sided as well.
         margin: The smallest difference that matters, above 0, in units of the metric. p
             then asks whether b − a surely stays within it: inside ±margin for "two-sided"
-            (equivalence, the larger p of two one-sided tests; below 0.05 where the
-            interval of level 0.9 lies inside), above −margin for "greater" (b is not
-            worse), below margin for "less". The tests are the same, of differences that
-            are shifted by the margin. "t" takes bounds that are wider than Student's where
-            few lists differ, or few lose much: equal values are no proof that a loss in one
-            list of a hundred would have shown. Other tests warn if some lists are equal and
-            fewer than 15 differ.
-        mid_p: Whether outcomes as extreme as the observed one count half, for "permutation"
-            and "mcnemar". Where few lists differ, p errs less on the safe side, and may be
-            a little too small.
+            (equivalence, the larger p of two one-sided tests; below 0.05 if the interval
+            of level 0.9 lies inside), above −margin for "greater" (b is not worse), below
+            margin for "less". The tests are the same, of differences that are shifted by
+            the margin. "t" takes bounds that are wider than Student's if few lists differ,
+            or few lose much: equal values do not prove that a loss in one list of a hundred
+            would have shown. Other tests warn if some lists are equal and fewer than 15
+            differ.
+        mid_p: True counts outcomes as extreme as the observed one half, for "permutation"
+            and "mcnemar". If few lists differ, p then errs less on the safe side, and may
+            be a little too small.
         samples: Number of permutations or resamples; "t" and "mcnemar" draw none.
-            "permutation" takes all 2ⁿ patterns of signs instead where they are no more
-            than this, n being the number of lists in which anything differs.
+            "permutation" takes all 2ⁿ patterns of signs instead if there are no more than
+            this, n being the number of lists in which anything differs.
         level: The probability with which the interval should cover the difference, in
-            (0, 1). The interval is that of Student's t with `n_eff` − 1 degrees of freedom
-            and, where weights differ, an error that allows for heavy lists (HC3); that of
-            the bounds, with "t" and a margin, but for `Seeds`, ratios and a judge; with
-            "bootstrap", that of the resampled t statistic. It is never corrected for the
-            number of comparisons.
+            (0, 1). The interval is Student's, with `n_eff` − 1 degrees of freedom and, if
+            weights differ, an error that allows for heavy lists (HC3). With a margin, "t"
+            takes the bounds of `margin` as its ends, but not for `Seeds`, ratios or a
+            judge; "bootstrap" takes the resampled t statistic. The interval is never
+            corrected for the number of comparisons.
         key: A PRNG key. None is `jax.random.key(0)`, so that a p value is the same in
             every run.
-        undefined: What a value counts as where the metric is undefined: "zero", "one",
-            or "skip", which keeps the lists in which both are defined. None is what values
-            were measured with, as by `evaluate_users`, or else "zero"; where 0 is the best
-            value of a metric, a warning then says so. Values that are missing (NaN, None,
-            NA, null) count as it says, too: without it they raise, and with a judge, those
-            of people are lists of the judge alone.
-        lower: Names of metrics, with or without their cutoffs, of which lower values are
+        undefined: The value of lists in which the metric is undefined: "zero", "one", or
+            "skip", which keeps the lists in which both are defined. None takes the choice
+            with which values were measured, as by `evaluate_users`, or else "zero"; if 0 is
+            the best value of a metric, a warning then says so. Missing values (NaN, None,
+            NA, null) are counted in the same way. Without `undefined` they raise; with a
+            judge, lists in which the value of people is missing are lists of the judge
+            alone.
+        lower: Names of metrics, with or without their cutoffs, whose lower values are
             better, or True for all; it decides who wins. The metrics of this package are
             known by their names, and values without a name are better when higher.
-            Whatever the name, means of values are compared, also of "gm_map".
+            Means of values are compared whatever the name, even "gm_map".
 
     Returns:
         `Comparisons`: a sequence with a `Comparison` for every system, task, metric and
-        cutoff, in this order, found by their names: `compare(a, b)["ndcg@10"].p`. The last
-        key that leads to values in dicts is the name of a metric, and one before it, but
-        after that of a system, a task. p is the share of all permutations in which t*
-        is at least as far from 0 as t, in the direction of the alternative. With random
-        samples both numbers of the share are raised by 1, so that p is never 0; where even
-        the least p would be above 1 − level once corrected, a warning says so. For
-        permutations, t is the mean difference, and t* the same with its sign flipped in
-        random lists. For the bootstrap, t is the mean difference over its standard error,
-        and t* the same for resampled lists, of their mean difference from the mean of all.
-        p is 1 where nothing differs, and for fewer than two lists. Lists without a weight
-        above 0 do not count; if no list counts, the difference is 0, from −inf to inf.
+        cutoff, in this order, found by their names: `compare(a, b)["ndcg@10"].p`. In nested
+        dicts, the last key above the values is the name of a metric; a key before it that
+        is not the name of a system is a task.
 
-        Wins, ties and losses count lists, even of clusters; `effect_size` and `n_eff` are
-        those of clusters. Weights are the same for a and b, except for ratios, as made by
-        `PerList.over`, which may weigh lists by what each system has retrieved. Then
-        "permutation" swaps value and weight of the two systems in random lists, and divides
-        the difference of the ratios by its error anew (delete-one jackknife), in about
-        10⁻⁹ seconds for each permutation and list; `n_eff` is that of the system which has
-        fewer, and a list that only one system weighs is no win, tie or loss.
+        p is the share of all permutations in which t* is at least as far from 0 as t, in
+        the direction of the alternative. With random samples, 1 is added to both numbers of
+        the share, so that p is never 0; if even the least p would be above 1 − level once
+        corrected, a warning says so. For permutations, t is the mean difference, and t* the
+        same with the signs of random lists flipped. For the bootstrap, t is the mean
+        difference over its standard error; t* is the mean difference of resampled lists,
+        less the mean difference of all lists, over its own standard error. p is 1 if
+        nothing differs, and for fewer than two lists. Lists without a weight above 0 do not
+        count; if no list counts, the difference is 0, from −inf to inf.
+
+        Wins, ties and losses count lists, even with clusters; `effect_size` and `n_eff` are
+        about clusters. Weights are the same for a and b, except for ratios, as made by
+        `PerList.over`, which may weigh lists by the items that each system has retrieved.
+        Then "permutation" swaps value and weight of the two systems in random lists, and
+        divides the difference of the ratios by its error anew (delete-one jackknife), in
+        about 10⁻⁹ seconds for each permutation and list. `n_eff` is the smaller number of
+        the two systems, and a list that only one system weighs is no win, tie or loss.
 
     Raises:
-        ValueError: if a and b hold other metrics or cutoffs; if their lists differ in
+        ValueError: if a and b hold different metrics or cutoffs; if their lists differ in
             number without ids, or in weights, unless both are ratios; if ids repeat or are
             missing on one side, or only one side has them; if a list has no cluster; if a
             dict holds means instead of per-list values; if a value is NaN or infinite, or
-            a weight infinite; if an option is none of those above, or means nothing for
-            the test or for these values; for "mcnemar", if a value is not 0 or 1, if
-            weights differ or there are clusters; for "bootstrap", if weights leave less
-            than three effective lists; for "tukey", if pairs of systems have
-            other lists; if `Seeds` have fewer than three seeds. Below five, a warning says
-            what they are worth. With a judge, if it lacks a system, a metric or a list, if
-            values have no ids, if they are `Seeds` or ratios whose weights differ, and for
-            tests other than "t" and "bootstrap".
-        TypeError: if a or b is traced, or holds no per-list values; if clusters are none
-            of the above.
+            a weight infinite; if an option is not listed above, or means nothing for the
+            test or for these values; for "mcnemar", if a value is not 0 or 1, if weights
+            differ or there are clusters; for "bootstrap", if weights leave less than three
+            effective lists; for "tukey", if pairs of systems have different lists; if
+            `Seeds` have fewer than three seeds (below five, a warning says how little they
+            tell). With a judge, if it lacks a system, a metric or a list, if values have no
+            ids, if they are `Seeds` or ratios whose weights differ, and for tests other
+            than "t" and "bootstrap".
+        TypeError: if a or b is traced, or holds no per-list values; if clusters are in
+            another form.
 
     References:
         Smucker, Allan & Carterette, A comparison of statistical significance tests for
@@ -283,11 +287,11 @@ def compare(
     )
     question.check(OF_JUDGES if judge is not None else None)
     if b is None and ids is not None:
-        raise ValueError("ids are those of a and b; without b, pass Series or dicts")
+        raise ValueError("ids pair a with b; without b, pass Series or dicts")
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-    # Without a value of people, a list is one of the judge alone.
+    # With a judge, a missing value is no error: the list then belongs to the judge alone.
     how = undefined, reading.FIX_MISSING if judge is None else ""
     records, couples = _records_of_pairs(a, b, pairs, how)
     # [a, b, a, b, …], all in the order of the first a.
@@ -296,7 +300,7 @@ def compare(
         record.ids is not None or isinstance(record.source, ListValues)
         for record in records
     ):
-        # Move the ids into the records, so that all errors name lists by them.
+        # Move the ids into the records, so that all errors name lists by their ids.
         sides = zip(records, ids_of_records, strict=True)
         records = [dataclasses.replace(record, ids=names) for record, names in sides]
         ids_of_records = None
@@ -317,7 +321,7 @@ def compare(
             lists, differences, judge_lists, clusters, undefined
         )
     elif clusters is not None:
-        # All lists are in the order of the first a, so that its clusters are those of all.
+        # All lists are in the order of the first a, so its clusters hold for all records.
         cluster_indices = lists[0].cluster_indices(clusters)
     subjects = _subjects_of(records, couples, lower, b is None, undefined)
     return Comparisons(compared(differences, subjects, question, cluster_indices))
@@ -333,19 +337,19 @@ def _records_of_pairs(
     """Pairs the metrics of systems, `[a, b, a, b, …]`, and numbers the systems of each.
 
     Args:
-        a: The values of the baseline; or a dict of systems where b is None.
+        a: The values of the baseline; or a dict of systems if b is None.
         b: The values of another system, a dict of such systems, or None.
-        pairs: Whether each system is paired with the first alone, or with all; or the
-            names of the systems with which all others are paired.
-        how: What undefined values count as, and what to do about missing ones.
+        pairs: "baseline" pairs each system with the first alone, "all" with every other;
+            names of systems are baselines, and all other systems are paired with them.
+        how: The value of undefined lists, and the advice in the error for missing values.
 
     Returns:
-        The records, and the numbers of the two systems of each pair; that of the baseline
-        is 0.
+        The records, and the numbers of the two systems of each pair; the baseline has the
+        number 0.
 
     Raises:
-        ValueError: if either holds no metric, if the metrics of systems differ, or if there
-            is no system of a name.
+        ValueError: if either holds no metric, if the metrics of systems differ, or if
+            `pairs` names a system that is missing.
     """
     baselines = 1
     if b is not None:
@@ -367,7 +371,7 @@ def _records_of_pairs(
                 )
             baselines = len(set(pairs))
             systems = list({name: named[name] for name in (*pairs, *named)}.values())
-    # (0, 1), (0, 2), …, (1, 2), …: those of the baselines come first.
+    # Pairs are (0, 1), (0, 2), …, (1, 2), …: baselines come first.
     records: list[reading.Record] = []
     couples: list[tuple[int, int]] = []
     for i, j in itertools.combinations(range(len(systems)), 2):
@@ -387,13 +391,13 @@ def _records_of_judge(
     """Finds the values of a judge for both sides of each pair, `[a, b, a, b, …]`.
 
     Args:
-        judge: A pair of the judge's values of a and of b; or a dict of those of systems.
-        records: What people have labelled, `[a, b, a, b, …]`.
-        is_by_side: Whether a and b were passed by themselves.
+        judge: The judge's values of a and of b, as a pair; or a dict of systems.
+        records: The values of people, `[a, b, a, b, …]`.
+        is_by_side: True if a and b were passed as two arguments.
         undefined: As for `compare`.
 
     Raises:
-        TypeError: if the judge's values are not passed as those of people are.
+        TypeError: if the judge's values are not passed in the form of people's values.
         ValueError: if they lack a system or a metric.
     """
     first: reading.Metrics = {}
@@ -427,7 +431,7 @@ def _records_of_judge(
 def _systems_in(
     tree: reading.Values, how: tuple[types.Undefined | None, str]
 ) -> dict[Hashable, reading.Metrics]:
-    """Reads several systems, which all have the metrics of the first one."""
+    """Reads several systems, and checks that they all have the metrics of the first."""
     if not isinstance(tree, reading.Systems) and not reading.holds_levels(tree):
         if not reading.is_nested(tree) or len(tree) < 2:
             number = "no" if reading.is_nested(tree) and not tree else "one"
@@ -459,9 +463,11 @@ def _baseline_and(
     names: tuple[str, str],
     how: tuple[types.Undefined | None, str],
 ) -> tuple[reading.Metrics, dict[Hashable, reading.Metrics]]:
-    """Reads the baseline a, and the systems in b: a single one, None, unless named.
+    """Reads the baseline a, and the systems in b, by name.
 
-    b holds systems, whose names are its first keys, if it has one key more than a.
+    b holds several systems if its dicts are nested one level deeper than the dicts of a;
+    its first keys are then their names. Otherwise b is a single system, under the name None
+    unless its records have one.
     """
     of_a = reading.read(a, names[0], ("metric",), *how)
     of_b = reading.read(b, names[1], ("metric",), *how)
@@ -491,16 +497,17 @@ def _subjects_of(
     has_name_of_a: bool,
     undefined: types.Undefined | None,
 ) -> list[Subject]:
-    """Lists what each comparison compares, pair by pair and cutoff by cutoff.
+    """Describes each comparison, pair by pair and cutoff by cutoff.
 
     Args:
         records: The values of two systems, `[a, b, a, b, …]`.
         couples: The numbers of the systems of each pair.
         lower: As for `compare`.
-        has_name_of_a: Whether the baseline is one of the systems.
-        undefined: As for `compare`, which may differ from that of a signature.
+        has_name_of_a: True if the baseline came in the dict of systems, with a name.
+        undefined: As for `compare`. If it is passed, signatures are left out, because they
+            may say another `undefined`.
     """
-    # Comparisons of one metric at one cutoff have one number, whatever their systems.
+    # Comparisons of one metric at one cutoff share a number, whatever their systems.
     numbers: dict[tuple[reading.Path, str | None], int] = {}
     return [
         Subject(
@@ -523,9 +530,9 @@ def _subjects_of(
 
 
 def _signatures_of(a: reading.Record, b: reading.Record) -> dict[str, str]:
-    """Returns the signature that two records share, by label; none of geometric means.
+    """Returns the signature that two records share, by label.
 
-    What is compared are values of lists, of which no geometric mean is taken.
+    Geometric means have none here, because comparisons take plain means of values.
     """
     is_shared = a.signature == b.signature != "" and "|mean:" not in a.signature
     of_each = [getattr(record.signature, "cutoffs", ()) for record in (a, b)]

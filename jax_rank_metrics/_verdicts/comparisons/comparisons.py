@@ -15,14 +15,14 @@ from jax_rank_metrics._verdicts.systems.seeds import SeedSummary
 if TYPE_CHECKING:
     import pandas as pd
 
-# The fields of a `Comparison` that say what is compared.
+# The fields of a `Comparison` that name its task, systems and metric.
 NAME_FIELDS = ("task", "baseline", "system", "metric", "cutoff")
-# Fewer lists that differ say little, however many there are.
+# If fewer lists differ, the repr says how many: few of them say little, among many lists.
 FEW_LISTS = 10
-# How a corrected p is called beside p.
+# The labels of a corrected p, which stands beside p.
 CORRECTION_NAMES = {"holm": "Holm", "maxT": "maxT", "fdr": "FDR", "tukey": "Tukey"}
 
-# What a record has of a judge.
+# The fields of a judge that a record holds.
 _JUDGE_FIELDS = ("other_lists", "judge_mean", "judge_bias", "tuning", "worth")
 
 _TESTS = {
@@ -42,54 +42,58 @@ class Comparison:
         difference: The weighted mean of b − a.
         low: The lower end of an interval of the difference, at `level`.
         high: The upper end.
-        p: The probability of a difference of this size or more, in either direction or in
-            that of `alternative`, if it made no difference which system is which; with a
-            `margin`, of one as far within it, if b − a lay at the margin. Its smallest
-            value, 1 / (1 + `samples`), is an upper bound, and is printed as `p≤`.
+        p: The probability of a difference of this size or more if it made no difference
+            which system is which. It counts differences in either direction, or in the
+            direction of `alternative`. With a `margin`, the probability of a difference as
+            far within the margin, if b − a lay at the margin. Its smallest value,
+            1 / (1 + `samples`), is an upper bound, and is printed as `p≤`.
         p_corrected: p corrected for the number of comparisons in the call: if all
-            differences with a corrected p below 0.05 are called real, any of them is
-            false in 5 % of calls at most. With the correction "fdr", 5 % of those that
-            are called real are false, on average.
+            differences with a corrected p below 0.05 are called real, at most 5 % of calls
+            have a false one among them. With the correction "fdr", on average 5 % of the
+            differences that are called real are false.
         effect_size: Cohen's d of paired differences: their mean over their standard
-            deviation, both weighted; of clusters, where there are any. NaN for fewer than
-            two lists.
-        wins: Number of lists in which b is better; None for a metric such as
-            `num_retrieved`, of which neither direction is better.
+            deviation, both weighted; computed from clusters, if there are any. NaN for
+            fewer than two lists.
+        wins: Number of lists in which b is better; None if neither direction of the metric
+            is better, as for `num_retrieved`.
         ties: Number of lists in which both are equal up to rounding.
         losses: Number of lists in which a is better, or None.
         lists: Number of lists that counted.
-        n_eff: Effective number of lists, (Σ weight)² / Σ weight² (Kish 1965): `lists`
-            where all weights are equal, and fewer otherwise. With clusters, their number;
-            of ratios that weigh lists differently, the smaller of the two.
+        n_eff: Effective number of lists, (Σ weight)² / Σ weight² (Kish 1965): `lists` if
+            all weights are equal, and fewer otherwise. With clusters, the effective number
+            of clusters. For ratios that weigh lists differently, the smaller number of the
+            two.
         test: The test that p is from.
         correction: How p was corrected: "holm", "maxT", "fdr", or "tukey" for that test,
-            whose p is its own correction.
-        alternative: What p and the interval are about: "two-sided", "greater" for b − a
+            whose p is corrected already.
+        alternative: The question of p and of the interval: "two-sided", "greater" for b − a
             above 0, or "less".
         margin: The difference, in units of the metric, that p asks b − a to stay within;
-            None where p asks whether there is any difference.
-        samples: Number of random permutations or resamples that p is from; 0 where
-            all permutations were used, and for "t" and "mcnemar".
+            None if p asks whether there is any difference.
+        samples: Number of random permutations or resamples that p is from; 0 if all
+            permutations were used, and for "t" and "mcnemar".
         level: The probability with which the interval should cover the difference.
-        lower_is_better: Whether b is better where b − a is below 0; None as for `wins`.
-        clusters: Number of clusters that `lists` were joined to; None if each is its own.
-        judge: The same difference as `prediction_powered` has it: what the judge says by
-            itself, how far it is off, and how many labelled lists it is worth. `lists`,
-            `wins` and `n_eff` are those of people. None without a judge.
-        seeds: The scores of training seeds, where a or b is `Seeds`; see `SeedSummary`.
+        lower_is_better: True if b is better when b − a is below 0; None as for `wins`.
+        clusters: Number of clusters that `lists` were joined to; None if each list stands
+            by itself.
+        judge: The same difference, estimated by `prediction_powered`: the judge's own
+            mean, its bias, and the number of labelled lists that it is worth. `lists`,
+            `wins` and `n_eff` are about the lists of people. None without a judge.
+        seeds: The scores of training seeds, if a or b is `Seeds`; see `SeedSummary`.
         undefined: Number of lists in which the metric is undefined, or a value missing, for
             a or for b, whatever they count as.
         task: The key of the task, such as a collection; None without tasks.
-        baseline: The name of a, where all systems came in one dict; None otherwise.
-        system: The name of b, where systems have names; None otherwise.
+        baseline: The name of a, if all systems came in one dict; None otherwise.
+        system: The name of b, if systems have names; None otherwise.
         metric: The name of the metric with its cutoff, such as "recall@5"; None for values
             without a name.
-        cutoff: What follows the "@" of its name: an int, or text such as "1%". Of a
-            metric whose name has no cutoffs, the index of the column. None without cutoffs.
-        signature: The `Signature` of the metric, which evaluations know; None where the
-            values have none, or the two have different ones, and where `undefined` was
-            passed to `compare`. Not in the dict.
-        values: Those of all lists, which `Comparisons.lists` shows; not in the dict.
+        cutoff: The cutoff after the "@" of the metric's name: an int, or text such as "1%".
+            If the name has no cutoffs but the values have, the index of the column. None
+            without cutoffs.
+        signature: The `Signature` of the metric, which evaluations know; None if values
+            have no signature, if a and b have different ones, and if `undefined` was passed
+            to `compare`. Not in the dict.
+        values: The values of all lists, for `Comparisons.lists`; not in the dict.
     """
 
     difference: float
@@ -125,8 +129,8 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Returns the attributes for JSON, with None for numbers that are not finite.
 
-        The names come first. `seeds` becomes a dict as well, and so does `judge`, without
-        what the comparison has already.
+        The names come first. `seeds` and `judge` become dicts as well; `judge` keeps only
+        `other_lists`, `judge_mean`, `judge_bias`, `tuning` and `worth`.
         """
         return {
             name: sheets.json_number(value) for name, value in record_of(self).items()
@@ -139,7 +143,7 @@ class Comparison:
             wins = sheets.count_text(self.wins, "win")
             losses = sheets.count_text(self.losses, "loss", "es")
             counts = [f"{wins} {counts[0]} {losses}"]
-        # Without a direction there are no wins, and all that do not tie differ.
+        # Without a direction we cannot count wins, only lists that do not tie.
         differing = self.lists - self.ties
         if self.wins is not None and self.losses is not None:
             differing = self.wins + self.losses
@@ -156,7 +160,7 @@ class Comparison:
         if self.judge is not None:
             counts += [f"{self.judge.other_lists} of the judge alone"]
             counts += [f"worth {self.judge.worth:.3g}"]
-        # Equal weights give the number of lists but for rounding.
+        # With equal weights, n_eff is this number up to rounding, and adds nothing.
         independent = self.lists if self.clusters is None else self.clusters
         if self.n_eff < 0.995 * independent:
             counts.append(f"n_eff {self.n_eff:.3g}")
@@ -164,7 +168,7 @@ class Comparison:
             counts.append("lower is better")
         if hypothesis := hypothesis_of(self):
             counts.insert(0, f"p is for {hypothesis}")
-        # Adding 0 makes 0 of −0, which would be printed with its sign.
+        # Adding 0 turns −0, which would be printed with its sign, into 0.
         difference, low, high = (
             x + 0.0 for x in (self.difference, self.low, self.high)
         )
@@ -175,7 +179,7 @@ class Comparison:
 
 
 def record_of(comparison: Comparison) -> dict[str, Any]:
-    """Returns the attributes as they are, names first."""
+    """Returns the attributes of `Comparison.to_dict` before NaN becomes None."""
     fields = dataclasses.asdict(dataclasses.replace(comparison, values=None))
     del fields["values"], fields["signature"]
     if comparison.judge is not None:
@@ -184,7 +188,7 @@ def record_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def p_text(comparison: Comparison) -> str:
-    """p, and the corrected p if it differs: `p=0.012`, or `p≤1e-05 (Holm ≤2e-05)`."""
+    """Writes p, and the corrected p if it differs: `p=0.012`, `p≤1e-05 (Holm ≤2e-05)`."""
     sign = "≤" if is_bound(comparison.p, comparison.samples) else "="
     text = f"p{sign}{comparison.p:.2g}"
     corrected = f"{comparison.p_corrected:.2g}"
@@ -203,7 +207,7 @@ def method_of(comparison: Comparison) -> str:
 
 
 def hypothesis_of(comparison: Comparison) -> str:
-    """Returns what a small p speaks for, such as `above 0`; "" for any difference."""
+    """Returns the claim that a small p supports, as `above 0`; "" for any difference."""
     # A margin turns "above 0" into "above −margin": b is not worse by that much.
     margin = comparison.margin or 0
     if comparison.alternative == "greater":
@@ -214,13 +218,13 @@ def hypothesis_of(comparison: Comparison) -> str:
 
 
 def is_significant(comparison: Comparison) -> bool:
-    """Whether the corrected p is at most 1 − level."""
+    """True if the corrected p is at most 1 − level."""
     return comparison.p_corrected <= 1 - comparison.level
 
 
 def is_bound(p: float, samples: int) -> bool:
-    """Whether p is the smallest value that random samples can give."""
-    # p is a whole number over 1 + samples, and 1 is the smallest one.
+    """True if p is the smallest value that random samples can give."""
+    # p is a whole number over 1 + samples, and the smallest such number is 1.
     return samples > 0 and p * (1 + samples) < 1.5
 
 
@@ -252,7 +256,7 @@ class Comparisons(Sequence[Comparison]):
     def __getitem__(self, index: int | str | slice) -> "Comparison | Comparisons":
         """Returns the comparison at an index, or the only one that has a name.
 
-        A name is that of a metric, with its cutoff or without, a system, or a task.
+        It may be the name of a metric, with its cutoff or without, of a system or a task.
 
         Raises:
             KeyError: if no comparison has the name, or several have.
@@ -282,17 +286,17 @@ class Comparisons(Sequence[Comparison]):
         return iter(self._comparisons)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both hold equal comparisons in one order."""
+        """True if both hold equal comparisons in the same order."""
         if not isinstance(other, Comparisons):
             return NotImplemented
         return self._comparisons == other._comparisons
 
-    # Equal by value, and so without a hash, as lists are.
+    # Comparisons are equal by value, so they have no hash, like lists.
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def only(self) -> Comparison:
-        """The single comparison that there is.
+        """The only comparison.
 
         Raises:
             ValueError: if there are several, or none.
@@ -314,20 +318,20 @@ class Comparisons(Sequence[Comparison]):
         cutoff: int | str | None = None,
         baseline: Hashable = None,
     ) -> "Comparisons":
-        """Returns the comparisons that have all of these names, which may be none.
+        """Returns the comparisons that have all of these names; there may be no such one.
 
         Args:
             task: The key of the task; None is any.
             system: The name of the compared system; None is any.
             metric: The name of the metric, with its cutoff or without; None is any.
             cutoff: The cutoff, such as 10; None is any.
-            baseline: The name of the system it is compared with, where all systems came in
-                one dict; None is any.
+            baseline: The name of the system it is compared with, if all systems came in one
+                dict; None is any.
         """
         return Comparisons(
             comparison
             for comparison in self
-            # None was not asked for, and fits whatever the comparison is of.
+            # An argument that is None was not passed, so it fits every comparison.
             if task in (None, comparison.task)
             and system in (None, comparison.system)
             and baseline in (None, comparison.baseline)
@@ -342,28 +346,28 @@ class Comparisons(Sequence[Comparison]):
     ) -> "pd.DataFrame":
         """Returns a pandas frame of the lists of each comparison, worst first.
 
-        It answers which lists decided, and with `documents` also why.
+        It shows which lists decided, and with `documents` also why.
 
         Args:
-            documents: What `join` returned for each system, by its name; systems must
-                have come in one dict. Where values have no ids, their lists must be
-                all queries of the documents, in order.
-            relevance_threshold: The lowest relevance of these; None is any above 0.
+            documents: The result of `join` for each system, by its name; systems must have
+                come in one dict. If values have no ids, their lists must be all queries of
+                the documents, in order.
+            relevance_threshold: The lowest relevance of documents; None is any above 0.
 
         Returns:
             A row for each comparison and each of its lists that counts, with the names of
             the comparison, "list", the values "a" and "b", their "difference" b − a, and
-            "weight". What pulled b down most comes first, and what lifted it most last.
-            With documents, "missed" holds `(id, rank_a, rank_b)` for relevant ones that b
-            ranks lower than a does, and "gained" for those that it ranks higher. A rank is
-            None where the document was not retrieved, the mean rank of its ties where it
-            ties, and `(first, last)` where these ties lie on both sides of the cutoff:
-            what counts then is the share of them that lies within. Documents that both
+            "weight". Lists that pulled b down most come first, and lists that lifted it
+            most come last. With documents, "missed" holds `(id, rank_a, rank_b)` of the
+            relevant documents that b ranks lower than a does, and "gained" of those it
+            ranks higher. A rank is None if the document was not retrieved. If it ties, it
+            is the mean rank of the ties, or `(first, last)` if these lie on both sides of
+            the cutoff: then the share of them within the cutoff counts. Documents that both
             rank below the cutoff of the metric are left out.
 
         Raises:
             KeyError: if documents lack a system or a list.
-            ValueError: if values without ids are of fewer or more lists than documents.
+            ValueError: if values without ids have fewer or more lists than documents.
             ModuleNotFoundError: if pandas is not installed.
 
         >>> from jax_rank_metrics import compare, join
@@ -384,7 +388,7 @@ class Comparisons(Sequence[Comparison]):
     def list_rows(
         self, documents: Mapping[Any, Any] | None, relevance_threshold: float | None
     ) -> list[dict[str, Any]]:
-        """Returns the rows of `lists`, which need no pandas."""
+        """Returns the rows of `lists` without pandas."""
         rows: list[dict[str, Any]] = []
         for comparison in self:
             names = {field: getattr(comparison, field) for field in self.name_fields()}
@@ -395,13 +399,15 @@ class Comparisons(Sequence[Comparison]):
 
     @property
     def are_of_pairs(self) -> bool:
-        """Whether systems are compared with several baselines, as all pairs are."""
+        """True if there are several baselines, as when all pairs are compared."""
         return len({comparison.baseline for comparison in self}) > 1
 
     def name_fields(self) -> list[str]:
-        """The fields of names that any comparison has, but for cutoffs, in order.
+        """Returns the `NAME_FIELDS` that a table shows, in order.
 
-        The only baseline is not among them.
+        A field is left out if no comparison has such a name, and so is a baseline that all
+        comparisons share. "cutoff" is always left out, because the name of the metric has
+        it.
         """
         return [
             field
@@ -430,28 +436,28 @@ class Comparisons(Sequence[Comparison]):
         )
 
     def __repr__(self) -> str:
-        """A table with a row for each comparison."""
+        """Returns a table with a row for each comparison."""
         return sheets.as_text(self.sheet(3).on_one_line()) if self else "Comparisons()"
 
     def _repr_html_(self) -> str:
-        """The same table in a notebook."""
+        """Returns the same table for a notebook."""
         return sheets.as_html(self.sheet(3).on_one_line()) if self else "Comparisons()"
 
 
 def comparisons_in(results: object) -> Comparisons | None:
-    """Returns comparisons, a single one too, as `Comparisons`; None for anything else."""
+    """Returns `Comparisons` of one or several comparisons; None for anything else."""
     if isinstance(results, Comparison):
         return Comparisons([results])
     return results if isinstance(results, Comparisons) else None
 
 
 def _metric_names(metric: str | None) -> tuple[str, ...]:
-    """The names of the metric: `("recall@5", "recall")`."""
+    """Returns the names that find a metric: `("recall@5", "recall")`."""
     return () if metric is None else (metric, cutoff_names.without_cutoff(metric))
 
 
 def _listing(comparisons: Iterable[Comparison]) -> str:
-    """Lists what is compared: `'new' recall@5`."""
+    """Lists the names of comparisons, for messages: `'new recall@5', 'new mrr'`."""
     names = [
         " ".join(
             _text(name)
@@ -470,7 +476,7 @@ def _text(name: Hashable) -> str:
 def _columns(
     comparisons: Sequence[Comparison], digits: int
 ) -> dict[str, Callable[[Comparison], sheets.Cell | None]]:
-    """The cells of each column by its heading, without columns that would say nothing."""
+    """Returns a function of cells for each heading, without columns that say nothing."""
 
     def difference(row: Comparison) -> sheets.Cell:
         ends = row.low, row.high
@@ -488,7 +494,7 @@ def _columns(
 
         return cell
 
-    # A column that has one value in all rows stands in the note instead.
+    # If all rows have the same number of lists, the note says it instead of a column.
     columns: dict[str, Callable[[Comparison], sheets.Cell | None]] = {
         "difference": difference,
         "p": lambda row: sheets.Cell(p_number(row.p, row)),
@@ -513,22 +519,22 @@ def _columns(
         columns["worth"] = lambda row: (
             row.judge and sheets.Cell(sheets.fixed_point(float(row.judge.worth), 1))
         )
-    # Equal weights give the number of lists or clusters but for rounding.
+    # With equal weights, n_eff is the number of lists or clusters up to rounding.
     if any(row.n_eff < 0.995 * (row.clusters or row.lists) for row in comparisons):
         columns["n_eff"] = lambda row: sheets.Cell(sheets.fixed_point(row.n_eff, 1))
     return columns
 
 
 def p_number(p: float, comparison: Comparison) -> str:
-    """Writes a p value: `0.012`, `3.1e-04`, or `≤ 1e-05` where p is an upper bound."""
+    """Writes a p value: `0.012`, `3.1e-04`, or `≤ 1e-05` if p is an upper bound."""
     if is_bound(comparison.p, comparison.samples):
         return f"≤ {p:.2g}"
     return f"{p:.3f}" if p >= 0.001 or p == 0 else f"{p:.1e}"
 
 
 def _note(comparisons: Sequence[Comparison]) -> str:
-    """Returns what all numbers have in common: the level, the test, the number of lists."""
-    # The keys of a dict keep their order, and name what several comparisons share once.
+    """Returns facts about the whole table: the level, the test, the number of lists."""
+    # Keys of a dict keep their order, and a text that several comparisons share is one key.
     parts = {}
     for comparison in comparisons:
         hypothesis = hypothesis_of(comparison)

@@ -24,7 +24,7 @@ from jax_rank_metrics._verdicts.inference.weighted_means import (
 )
 from jax_rank_metrics._verdicts.systems import list_values, reading, seeds
 
-PERMUTATIONS = 100_000  # at least
+PERMUTATIONS = 100_000  # at least; many pairs of systems need more
 
 
 class TaskMeans(NamedTuple):
@@ -32,17 +32,17 @@ class TaskMeans(NamedTuple):
 
     Shapes:
         means: `[systems]`.
-        drawn: `[samples, systems]`, means as they may be over other lists; None for fewer
-            than two lists, which say nothing of others.
+        drawn: `[samples, systems]`, means that other lists may have given; None for fewer
+            than two lists, which say nothing of other lists.
         halves: `[splits, 2, systems]`, means of two halves of the lists; None for states
             and for fewer than two lists.
         variances: `[systems, systems]`, the squared errors of differences of systems; on
-            the diagonal, those of the means.
-        freedoms: Their degrees of freedom; 0 for fewer than two lists.
+            the diagonal, the squared errors of the means.
+        freedoms: `[systems, systems]`, the degrees of freedom of `variances`; 0 for fewer
+            than two lists.
         lists: The number of lists that count.
         rounding: Relative error below which two values are equal.
-        ratios: The values and weights of all lists, unless there are seeds; None for
-            states.
+        ratios: The values and weights of all lists; None for states and with seeds.
     """
 
     means: np.ndarray
@@ -69,49 +69,50 @@ def leaderboard(
 ) -> standings.Leaderboard:
     """Puts systems in the order of their means, and says how sure that order is.
 
-    All systems see the same lists, and what is hard for one is hard for others. So ranks,
-    the probability to be first and the probability that a system beats another come from
-    means that are drawn together: from a multivariate t distribution around the observed
-    means, with the covariance of systems over the lists and `n_eff` − 1 degrees of freedom.
-    They hold what is common to systems, as `compare` does, and the separate intervals of
-    means do not; where weights differ, they have the error of `compare`, too (HC3). Few
-    lists hardly show how far means vary, and the draws make up for it: of five systems on
-    three to 30 lists of equal weight, the intervals of ranks held the true rank in 93 % of
-    simulations or more. A single list says nothing of others: then each rank has the
-    interval [1, number of systems], and all systems are first with equal probability.
+    All systems see the same lists, and a list that is hard for one system is hard for
+    others. Means are therefore drawn together, and give ranks, the probability that a
+    system is first and the probability that it beats another. The draws come from a
+    multivariate t distribution around the observed means, with the covariance of systems
+    over the lists and `n_eff` − 1 degrees of freedom. Like `compare`, and unlike separate
+    intervals of means, they know which variation systems share; if weights differ, they
+    have the error of `compare`, too (HC3). Few lists hardly show how far means vary, and
+    the draws allow for this: for five systems on three to 30 lists of equal weight, the
+    intervals of ranks held the true rank in 93 % of simulations or more. A single list says
+    nothing about other lists: then each rank has the interval [1, number of systems], and
+    all systems are first with equal probability.
 
-    Means over tasks, such as several collections, count every task alike. Each task is
-    drawn by itself; the tasks stay as they are, so that nothing is said of further tasks.
-    Lists that come in clusters, as the sessions of a user do, are no independent draws:
+    Means over tasks, such as several collections, count every task equally. Each task is
+    drawn by itself. The tasks are taken as fixed, so results say nothing about other tasks.
+    Lists that come in clusters, such as the sessions of a user, are no independent draws:
     join them first, by `PerList.cluster`.
 
-    Systems form a group that cannot be told apart where none of its pairs is significant:
-    by the permutation test of all pairs, whose p Holm's procedure corrects. Sharing a
-    group is no proof that two systems are equal.
+    Systems form a group that cannot be told apart if no pair among them is significant by
+    the permutation test of all pairs, whose p Holm's procedure corrects. Sharing a group is
+    no proof that two systems are equal.
 
-    It runs as it is called, not inside `jax.jit`. 50 systems of 10,000 lists take some
-    seconds on two cores, most of them for the permutations, which are at least 100,000.
+    Call it outside `jax.jit`. 50 systems of 10,000 lists take some seconds on two cores,
+    mostly for the permutations, which are at least 100,000.
 
     Args:
-        systems: A dict of systems to the values of one metric at one cutoff, in any of the
-            forms that `compare` reads, `Seeds` too; to `Bootstrap` states of the same
-            lists, with the same ids and key; or to dicts of tasks to either. A dict holds
-            metrics, not tasks, if it has the key `metric` or if all its keys are names of
-            metrics. Or `Systems` of any of these.
-        metric: The name of the metric, where there are several.
-        ids: How lists are paired where values have no ids. None pairs them by position;
-            a dict of systems to the ids of their lists, in any order, pairs them by these.
-            Over tasks, it is a dict of systems to dicts of tasks to ids.
+        systems: A dict from systems to the values of one metric at one cutoff, in any of
+            the forms that `compare` reads, `Seeds` too; to `Bootstrap` states of the same
+            lists, with the same ids and key; or to dicts from tasks to such values or
+            states. A dict holds metrics, not tasks, if it has the key `metric` or if all
+            its keys are names of metrics. Or `Systems`, which read any of these forms.
+        metric: The name of the metric, if values of several metrics are passed.
+        ids: How to pair lists whose values have no ids. None pairs them by position; a dict
+            from systems to the ids of their lists, in any order, pairs them by these. For
+            tasks, it is a dict from systems to dicts from tasks to ids.
         samples: Number of draws of the means.
         level: The probability with which an interval should cover its number, in (0, 1);
-            systems are told apart where a corrected p is at most 1 − `level`.
+            systems are told apart if a corrected p is at most 1 − `level`.
         key: A PRNG key. None is `jax.random.key(0)`.
-        undefined: What a value counts as where the metric is undefined; see `compare`.
-            "skip" keeps the lists in which it is defined for all systems. Values that are
-            missing (NaN, None, NA, null) count as it says, too, and raise without it.
+        undefined: The value of lists in which the metric is undefined; see `compare`.
+            "skip" keeps the lists in which it is defined for all systems. Missing values
+            (NaN, None, NA, null) are counted in the same way, and raise without it.
         lower: True if lower means are better, or the name of the metric; see `compare`.
-        tasks_first: Whether the keys of tasks come before those of systems, as `table`
-            takes several collections: `{task: {system: values}}`.
+        tasks_first: True if dicts have tasks as their first keys and systems below them,
+            as `table` takes several collections: `{task: {system: values}}`.
 
     Returns:
         A `Leaderboard`, best system first. Systems whose means are equal keep the order of
@@ -119,17 +120,18 @@ def leaderboard(
         Student's, and the interval of a rank holds the share `level` of its draws.
         `Bootstrap` states no longer hold the values that permutations need, and systems
         with `Seeds` cannot swap their values: p is then Student's. Ratios whose weights
-        differ swap both, which takes 10⁻⁹ seconds for each permutation, list and pair.
-        States have the covariance of their replicates, and no stability. With `Seeds`, an
-        independent t of the means of its seeds is added to each system's draws.
+        differ swap value and weight, which takes 10⁻⁹ seconds for each permutation, list
+        and pair. States have the covariance of their replicates, and no stability. With
+        `Seeds`, each system's draws also vary by an independent t of the means of its
+        seeds.
 
     Raises:
-        ValueError: if there are fewer than two systems; if systems hold other metrics or
-            tasks, several metrics without `metric`, or several cutoffs; if lists cannot be
-            paired, see `compare`; if states of a task have different numbers of samples,
+        ValueError: if there are fewer than two systems; if systems hold different metrics
+            or tasks, several metrics without `metric`, or several cutoffs; if lists cannot
+            be paired, see `compare`; if states of a task have different numbers of samples,
             or only some systems are states; if neither direction of the metric is better;
             if it is a geometric mean, such as "gm_map".
-        TypeError: if values are traced, or are no values of lists.
+        TypeError: if values are traced, or are no per-list values.
 
     References:
         Box & Tiao, Bayesian inference in statistical analysis, 1973 (multivariate t).
@@ -164,10 +166,10 @@ def leaderboard(
         raise ValueError(f"neither direction of {name} is better; it has no order")
     if name is not None and mean.kind_of_mean(name) is not mean.Mean:
         raise ValueError(
-            f"{name} is a geometric mean, and a leaderboard is one of means; pass the "
-            "values under another name, as of average_precision"
+            f"{name} is a geometric mean, and a leaderboard ranks plain means; pass the "
+            "values under another name, such as average_precision"
         )
-    # Eight words of the key seed the generator of NumPy.
+    # NumPy's generator is seeded with eight words of the key.
     rng = np.random.default_rng(np.asarray(resample.seeds_of(key, 7)))
     of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
     records = [record for of_task in tasks.values() for record in of_task.values()]
@@ -177,17 +179,17 @@ def leaderboard(
     if undefined is None:
         directions.warn_of_zeros([(path, run.zero_counts()) for run in lists], lower)
     seeds.check_seed_counts(lists)
-    sign = -1 if direction else 1  # drawn means below are better when higher
+    sign = -1 if direction else 1  # multiplied by it, higher means are better
     means = np.mean([task.means for task in of_tasks], axis=0)
     errors = _errors(of_tasks)
     margin = p_values.student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
     p = _p_of_pairs(of_tasks, errors, key, level)
-    # Each pair is corrected once, and stands on both sides of the diagonal.
+    # Correct each pair once: the matrix has it on both sides of the diagonal.
     upper = np.triu_indices(len(means), 1)
     p_corrected = np.ones_like(p)
     p_corrected[upper] = p_values.holm(p[upper])
     p_corrected = np.minimum(p_corrected, p_corrected.T)
-    # Without errors of all tasks, each order is as likely as any other.
+    # Start with equally likely orders, which stay if a task has no errors to draw from.
     count = len(means)
     p_first, p_beats = np.full(count, 1 / count), np.full((count, count), 0.5)
     rank_lows, rank_highs = np.ones(count), np.full(count, float(count))
@@ -204,7 +206,7 @@ def leaderboard(
     halves = [task.halves for task in of_tasks if task.halves is not None]
     if len(halves) == len(of_tasks):
         stability = standings.stability_of(sign * np.mean(halves, axis=0), rng)
-    # Sorting is stable: systems whose means are equal keep their order.
+    # Python's sort is stable, so systems whose means are equal keep their order.
     order = sorted(range(count), key=lambda system: -sign * means[system])
     of_pairs = np.ix_(order, order)
     names = [*next(iter(tasks.values()))]
@@ -242,13 +244,13 @@ def _read_tasks(
 
     Args:
         systems: See `leaderboard`.
-        metric: The name of the metric to read, where there are several.
-        tasks_first: Whether the keys of tasks come before those of systems.
-        undefined: What undefined and missing values count as.
+        metric: The name of the metric to read, if there are several.
+        tasks_first: True if dicts have tasks as their first keys and systems below them.
+        undefined: The value of undefined and missing lists.
 
     Returns:
-        The name of the metric; and the records of all systems in each task, which is None
-        without tasks.
+        The name of the metric; and the records of all systems in each task. Without tasks,
+        the only key is None.
 
     Raises:
         ValueError: if systems hold different tasks or metrics.
@@ -259,7 +261,7 @@ def _read_tasks(
     of_systems = reading.by_system(reading.read(systems, "systems", keys, undefined))
     if len(of_systems) < 2:
         raise ValueError("systems: pass a dict of at least two systems")
-    # A dict is a set that keeps the order in which names came.
+    # A dict serves as a set of names that keeps their order.
     names: dict[str | None, None] = {}
     tasks: dict[Hashable, dict[Hashable, reading.Record]] = {}
     tasks_of: dict[Hashable, list[Hashable]] = {}
@@ -276,7 +278,7 @@ def _read_tasks(
             )
             name = reading.only_metric(of_metrics, label, metric)
             tasks.setdefault(task, {})[system] = of_metrics[name]
-            # Values without a name have the one that was asked for.
+            # Values without a name take the name that was passed.
             names[name or metric] = None
     (first, expected), *following = tasks_of.items()
     for system, of_system in following:
@@ -293,10 +295,10 @@ def _read_tasks(
 
 
 def _are_of_tasks(records: reading.Metrics, metric: str | None) -> bool:
-    """Whether single keys are of tasks, as in {"web": values}, and not of metrics.
+    """True if single keys name tasks, as in {"web": values}, and not metrics.
 
-    They are of metrics if a frame says so, if one of them is `metric`, or if all are names
-    of metrics.
+    They name metrics if they are columns of a frame, if one of them is `metric`, or if all
+    of them are names of metrics.
     """
     keys = [path[0] for path in records if len(path) == 1]
     return len(keys) == len(records) and not (
@@ -311,18 +313,18 @@ def _listed(tasks: list[Hashable]) -> str:
 
 
 def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of means over tasks, and their degrees of freedom (Welch).
+    """Returns errors over tasks, and their degrees of freedom (Welch).
 
-    Both are `[systems, systems]`: of differences, and on the diagonal of means.
+    Both are `[systems, systems]`, for differences of means; the diagonal is for means.
     """
-    # Of T tasks, the mean has the sum of their variances over T².
+    # The variance of a mean over T tasks is the sum of their variances, over T².
     variances = np.stack([task.variances for task in tasks]) / len(tasks) ** 2
     freedoms = np.stack([task.freedoms for task in tasks])
     total = variances.sum(0)
     squares = (variances**2 / np.maximum(freedoms, 1e-9)).sum(0)
     of_all = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), 0)
-    # At least those of the least sure task, also where nothing varies; one task without any
-    # leaves none.
+    # Welch's number is never below that of the least sure task; if nothing varies, take the
+    # task's number. If a task has no degrees of freedom, neither has the mean.
     smallest = freedoms.min(0)
     return np.sqrt(total), np.maximum(of_all, smallest) * (smallest > 0)
 
@@ -333,10 +335,10 @@ def _p_of_pairs(
     key: types.Key | None,
     level: float,
 ) -> np.ndarray:
-    """P of the differences of all pairs of systems, `[systems, systems]`."""
+    """Returns p of the differences of all pairs of systems, `[systems, systems]`."""
     ratios = [task.ratios for task in tasks if task.ratios is not None]
     rounding = max(task.rounding for task in tasks)
-    # Four times as many as the smallest p needs to survive the correction.
+    # Take four times the number with which the smallest p just survives the correction.
     pairs = len(tasks[0].means) * (len(tasks[0].means) - 1) // 2
     permutations = max(PERMUTATIONS, math.ceil(4 * pairs / (1 - level)))
     key = random.key(0) if key is None else inputs.prng_key(key)
@@ -344,26 +346,27 @@ def _p_of_pairs(
         tasks
     ):  # seeds and states hold no values that could be swapped
         means = np.mean([task.means for task in tasks], axis=0)
-        # [i, j] is the mean of j less that of i; of two sides, its sign does not matter.
+        # [i, j] is the mean of j minus the mean of i; the test has two sides, so the sign
+        # does not matter.
         differences = means - means[:, None]
         size = np.maximum(np.abs(means), np.abs(means[:, None]))
         differences = np.where(np.abs(differences) <= rounding * size, 0, differences)
         return p_values.student_p(differences, *errors)
     if any(differ(task.weights, task.weights[:1]).any() for task in ratios):
         return randomised.pair_swap_test(ratios, key, permutations)
-    # The mean over tasks is a sum over the lists of all, so that one flip of signs serves.
+    # The mean over tasks is a sum over the lists of all tasks, so one test serves.
     terms = [(task.values * task.weights / task.weights[0].sum()).T for task in ratios]
     return randomised.pair_flip_test(np.concatenate(terms), rounding, key, permutations)
 
 
 def _groups(differs: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """The longest runs of neighbours of which no two differ, as `(start, stop)`."""
+    """Returns the longest runs of neighbours in which no pair differs: `(start, stop)`."""
     groups: list[tuple[int, int]] = []
     for start in range(len(differs)):
         stop = start + 1
         while stop < len(differs) and not differs[start:stop, stop].any():
             stop += 1
-        # A run that ends with the one before it is a part of that.
+        # If a run ends where the run before it ends, it is a part of that run.
         if not groups or stop > groups[-1][1]:
             groups.append((start, stop))
     return tuple(groups)
@@ -380,8 +383,8 @@ def means_of_tasks(
 
     Args:
         tasks: The values of all systems in each task.
-        ids: See `leaderboard`, also for the arguments below.
-        undefined: What undefined values count as.
+        ids: See `leaderboard`.
+        undefined: See `leaderboard`.
         samples: Number of draws.
         rng: The source of the draws; tasks draw from it independently.
     """
@@ -421,14 +424,14 @@ def means_of_tasks(
 def _ids_of(
     ids: Mapping[Hashable, Any], names: Iterable[Hashable], task: Hashable
 ) -> list[Any]:
-    """Returns the ids of the lists of every system in a task, or without tasks."""
+    """Returns the list ids of every system, in one task or without tasks."""
     try:
         return [ids[name] if task is None else ids[name][task] for name in names]
     except KeyError as error:
         raise ValueError(f"ids hold no {error}; pass ids for all systems") from error
     except (TypeError, IndexError) as error:
         form = "{system: ids}" if task is None else "{system: {task: ids}}"
-        raise TypeError(f"ids: pass {form}, the ids of the lists of each") from error
+        raise TypeError(f"ids: pass {form}, with the id of every list") from error
 
 
 def _of_states(
@@ -436,7 +439,7 @@ def _of_states(
 ) -> TaskMeans:
     for name, state in zip(names, states, strict=True):
         if stacked_shape(state):
-            raise ValueError(f"{name} is stacked; pass reduce of it")
+            raise ValueError(f"{name} is a stacked state; pass jrm.reduce of it")
         if state.sums.high.ndim > 2:
             raise ValueError(f"{name} has several cutoffs; measure one")
         if not np.isfinite(state.compute()):
@@ -449,23 +452,23 @@ def _of_states(
             f"Bootstrap states have {list_values.listing(sorted(counts))} samples; make "
             "all of them with the same ids, key and samples"
         )
-    # Lists of one id are drawn together, and then count as one.
+    # Lists that share an id are drawn together, so they count as one list.
     lists = min(int(state.lists) for state in states)
     n_eff = min(lists, *map(_effective_draws, states))
     freedom = max(n_eff - 1, 0)
     table = np.stack(replicates, axis=1)
-    # The variance of resamples is smaller by a factor (n − 1)/n, as that of values.
+    # The variance of resamples is too small by a factor (n − 1)/n, which scale undoes.
     scale = np.sqrt(n_eff / (freedom or 1) / len(table))
-    # [samples, systems], of which the products sum to the covariance of the means.
+    # [samples, systems]; products over samples sum to the covariance of the means.
     of_means = scale * (table - table.mean(0))
     return _with_errors(means, of_means, freedom, samples, rng, lists)
 
 
 def _effective_draws(state: Bootstrap) -> float:
-    """Effective number of the lists, or clusters, that a `Bootstrap` draws apart.
+    """Returns the effective number of lists, or clusters, that a `Bootstrap` draws apart.
 
-    Poisson draws n of mean and variance 1 make Σ w the mean of Σ n·w and Σ w² its
-    variance; so (Σ w)² / Σ w² shows in the resampled weights.
+    The draws n are Poisson, with mean and variance 1, so Σ n·w has the mean Σ w and the
+    variance Σ w². The resampled weights therefore show (Σ w)² / Σ w².
     """
     weights, *resampled = np.asarray(state.sums.round(), np.float64)[0]
     variance = np.mean((np.array(resampled) - weights) ** 2)
@@ -484,7 +487,7 @@ def _of_lists(
     table = np.stack([of_seeds.mean(0) for of_seeds in sides], axis=1)
     rounding = max(run.rounding for run in values)
     of_lists = WeightedMean.of(table, weights, rounding * np.abs(table))
-    # Systems are drawn together, and so as surely as the least sure of them.
+    # Systems are drawn together, so all take the degrees of freedom of the least sure one.
     freedom = float(of_lists.freedom.min())
     of_means = deviations(of_lists.changes, of_lists.n_eff.min(), freedom)
     task = _with_errors(of_lists.mean, of_means, freedom, samples, rng, len(table))
@@ -509,7 +512,7 @@ def _with_errors(
     rng: np.random.Generator,
     lists: int,
 ) -> TaskMeans:
-    """Returns means with the errors that their `deviations` give, `[rows, systems]`."""
+    """Returns means, with errors from their `deviations`: `of_means`, `[rows, systems]`."""
     # The variance of x − y is var x + var y − 2 cov(x, y).
     covariance = of_means.T @ of_means
     squares = np.diag(covariance)
@@ -519,7 +522,7 @@ def _with_errors(
     if freedom > 0:
         drawn = means + standings.drawn_errors(of_means, freedom, samples, rng)
     freedoms = np.full_like(variances, freedom)
-    # That of states; values of lists put their own in its place.
+    # This rounding is right for states; `_of_lists` replaces it by the rounding of values.
     return TaskMeans(means, drawn, None, variances, freedoms, lists, ROUNDING)
 
 
@@ -528,18 +531,21 @@ def _values_of_seeds(
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Returns values of the lists that count, `[seeds, lists]` of each system, and weights.
 
-    A system without seeds has a single one. Weights are `[lists, 1]`, or
-    `[lists, systems]` where those of ratios differ.
+    A system without seeds has one row. Weights are `[lists, 1]`, or `[lists, systems]` if
+    the systems are ratios whose weights differ.
     """
     first = values[0]
-    # Values that say what undefined ones count as decide for those that do not.
+    # Some values know their `undefined`; it holds for values that do not know theirs, too.
     choice = undefined or list_values.common_undefined(
         (run.name, run.undefined) for run in values
     )
     are_unequal = any([list_values.weights_differ(first, run) for run in values])
     if are_unequal and any(run.has_seeds for run in values):
-        raise ValueError("Seeds of ratios whose weights differ are not compared")
-    # Values have one cutoff, so that weights are `[lists, 1]` each.
+        raise ValueError(
+            "values are Seeds of ratios whose weights differ, and cannot be compared; pass "
+            "the values of a single seed, not in Seeds"
+        )
+    # Values have one cutoff, so weights are `[lists, 1]` each.
     weights = [np.maximum(run.weights, 0) for run in values]
     weights = np.concatenate(weights if are_unequal else weights[:1], axis=1)
     counts = (weights > 0).any(1)
@@ -547,7 +553,7 @@ def _values_of_seeds(
     for run in values:
         # [seeds, lists], at the only cutoff.
         sides.append(run.filled(choice, must_be_finite=True)[0][..., 0])
-        # A list that is skipped for one system counts for none.
+        # A list that is skipped for one system is skipped for all systems.
         counts = counts & (run.is_known(choice) | ~(run.weights > 0))[:, 0]
     return [of_seeds[:, counts] for of_seeds in sides], weights[counts]
 
@@ -558,15 +564,15 @@ def _add_seeds(
     share: np.ndarray,
     rng: np.random.Generator,
 ) -> None:
-    """Adds to errors due to lists those due to the seeds of each system, in place."""
+    """Adds the errors due to the seeds of each system to the errors of lists, in place."""
     for system, values in enumerate(sides):
         if task.drawn is not None and len(values) > 1:
             error = np.sqrt(seed_variance(values @ share))
-            # Of t, since a few seeds hardly show how far seeds vary.
+            # Draw from t, because a few seeds hardly show how far seeds vary.
             draws = rng.standard_t(len(values) - 1, len(task.drawn))
             task.drawn[:, system] += error * draws
     variances, freedoms = task.variances, task.freedoms
-    # The diagonal holds the errors of means, and all else those of differences.
+    # The diagonal holds errors of means, and the rest of the matrix errors of differences.
     for i, j in zip(*np.triu_indices(len(sides)), strict=True):
         pair = sides[i : i + 1] if i == j else [sides[i], sides[j]]
         error, freedom = error_with_seeds(

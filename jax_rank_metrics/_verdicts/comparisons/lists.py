@@ -1,4 +1,4 @@
-"""The lists of a comparison, worst first, and the documents that moved in each of them."""
+"""The lists of a comparison, worst first, and the documents that moved in each list."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,13 +7,13 @@ import numpy as np
 
 
 class ListPairs(NamedTuple):
-    """The values that a comparison is of."""
+    """The values of a and b that a comparison compares, list by list."""
 
     ids: Sequence[Hashable] | None
     a: np.ndarray  # [lists], means over seeds
     b: np.ndarray
-    weights: np.ndarray  # [lists], 0 where a list does not count
-    largest: float  # the largest difference that there can be
+    weights: np.ndarray  # [lists], 0 for lists that do not count
+    largest: float  # the largest difference that is possible in a list
 
     def rows(
         self, names: Any, documents: Mapping[Any, Any] | None, threshold: float | None
@@ -21,7 +21,7 @@ class ListPairs(NamedTuple):
         """Yields a row for each list that counts, worst first; see `Comparisons.lists`.
 
         Args:
-            names: The comparison: its systems, its cutoff and its direction.
+            names: The comparison, which knows its systems, its cutoff and its direction.
             documents: As for `Comparisons.lists`.
             threshold: The lowest relevance of documents; None is any above 0.
         """
@@ -45,7 +45,7 @@ class ListPairs(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """The first and last rank that a document may have; inf if it was not retrieved."""
+    """The first and last rank that a document may have; both inf if not retrieved."""
 
     first: float
     last: float
@@ -55,14 +55,17 @@ class _Range(NamedTuple):
         return (self.first + self.last) / 2
 
     def standing(self, cutoff: float) -> tuple[float, float]:
-        """Returns its share beyond the cutoff, then its rank: larger where it is worse."""
+        """Returns its share beyond the cutoff, then its rank; larger pairs are worse."""
         if self.first > cutoff or self.first == np.inf:
             return 1.0, self.rank
         share = max(self.last - cutoff, 0.0) / (self.last - self.first + 1)
         return share, self.rank
 
     def entry(self, cutoff: float) -> float | tuple[float, float] | None:
-        """Returns its rank, or both ends where these lie on two sides of the cutoff."""
+        """Returns its rank, or both ends if they lie on two sides of the cutoff.
+
+        It is None for a document that was not retrieved.
+        """
         if self.first <= cutoff < self.last:
             return self.first, self.last
         return self.rank if self.rank < np.inf else None
@@ -73,7 +76,7 @@ def _moves(
     ranges_b: Mapping[Any, tuple[float, float]],
     cutoff: float,
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """Returns the documents that b ranks lower than a, and higher; the best first."""
+    """Returns documents that b ranks lower ("missed") or higher ("gained"), best first."""
     moves: dict[str, list[Any]] = {"missed": [], "gained": []}
     pairs = [(x, _Range(*ranges_a[x]), _Range(*of_b)) for x, of_b in ranges_b.items()]
     for name, a, b in sorted(pairs, key=lambda pair: min(x.rank for x in pair[1:])):

@@ -27,8 +27,8 @@ from jax_rank_metrics._verdicts.inference.weighted_means import Summary
 from jax_rank_metrics._verdicts.systems.differences import Differences
 from jax_rank_metrics._verdicts.systems.seeds import summary_of
 
-# Effective numbers of lists below which resamples mislead where weights differ, and below
-# which they mean nothing.
+# If weights differ, resamples of a smaller effective number of lists than the first mislead
+# (a warning), and resamples of fewer than the second mean nothing (an error).
 FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
 
 
@@ -47,10 +47,10 @@ class Question(NamedTuple):
     def check(self, of_judges: Sequence[str] | None = None) -> None:
         """Raises ValueError if an option has no meaning beside another.
 
-        `of_judges` are the only tests that there are where there is a judge.
+        `of_judges` are the tests that a judge allows; pass them if there is a judge.
         """
         of_pairs = ("permutation", "bootstrap", "t", "mcnemar")
-        # What was passed, and the tests that know it.
+        # By option: whether it was passed, and the tests that know it.
         options = {
             "correction='maxT'": (self.correction == "maxT", ("permutation",)),
             "correction='fdr'": (self.correction == "fdr", of_pairs),
@@ -75,17 +75,17 @@ class Question(NamedTuple):
         ):
             raise ValueError(
                 "correction is 'maxT', which takes no margin of two sides; pass 'holm', or "
-                "the alternative 'greater' or 'less'"
+                "alternative='greater' or 'less'"
             )
 
     def hypotheses(self) -> list[tuple[float, choices.Alternative]]:
-        """Lists what is to be refuted: a shift of differences, and the side that refutes.
+        """Lists the null hypotheses, as a shift of differences and the side that refutes.
 
-        Equivalence refutes two hypotheses, and its p is the larger of the two.
+        Equivalence has to refute two hypotheses, so its p is the larger p of the two.
         """
         if self.margin is None:
             return [(0.0, self.alternative)]
-        # That b − a is above −margin is shown by differences b − a + margin above 0.
+        # b − a is above −margin if b − a + margin is above 0, so shift by the margin.
         sides: list[tuple[float, choices.Alternative]] = [
             (self.margin, "greater"),
             (-self.margin, "less"),
@@ -96,10 +96,10 @@ class Question(NamedTuple):
 class Subject(NamedTuple):
     """The systems, the metric and the family of a comparison."""
 
-    direction: bool | None  # whether lower values are better; see `Comparison`
+    direction: bool | None  # `Comparison.lower_is_better`
     systems: tuple[int, int] = (0, 1)
     metric: int = 0  # the number of the metric and the cutoff
-    names: Mapping[str, Any] = {}  # of `NAME_FIELDS`
+    names: Mapping[str, Any] = {}  # `NAME_FIELDS` and the signature
 
 
 def compared(
@@ -112,8 +112,8 @@ def compared(
 
     Args:
         lists: The differences.
-        subjects: What each comparison compares.
-        question: What is asked of all of them.
+        subjects: The systems and the metric of each comparison.
+        question: The options, which hold for all comparisons.
         cluster_indices: `[lists]`, the number of each list's cluster; None if every list
             is independent of the others.
 
@@ -127,7 +127,7 @@ def compared(
     unit = "lists" if cluster_indices is None else "clusters"
     _warn_of_few_differences(columns, question)
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
-    # p is that of a single comparison.
+    # p is uncorrected, as if each comparison were the only one.
     p, corrected = np.ones((2, len(subjects)))
     reach = np.stack([_student_reach(question, summary)] * 2)  # to both ends
     samples = np.zeros(len(subjects), int)
@@ -152,14 +152,14 @@ def compared(
     }.get(question.correction)
     if correct and question.test != "tukey":
         corrected = correct(p)
-    # A one-sided question leaves the end open that its answer does not depend on.
+    # A one-sided interval is open at the end that the answer does not depend on.
     low, high = summary.mean - reach[0], summary.mean + reach[1]
     if question.alternative == "less":
         low[:] = -math.inf
     elif question.alternative == "greater":
         high[:] = math.inf
     _warn_of_few_samples(samples, question)
-    # Wins are of lists, also where clusters were compared.
+    # Count wins over lists, even if clusters were compared.
     counts, signs = lists.weights > 0, lists.signs
     above, ties, below = (
         np.sum(counts & (signs == sign), axis=0).tolist() for sign in (1, 0, -1)
@@ -170,7 +170,7 @@ def compared(
     cluster_counts = np.sum(columns.weights > 0, axis=0).tolist()
     comparisons = []
     for column, subject in enumerate(subjects):
-        # By whether lower is better: a list in which b is lower is then its win.
+        # If lower is better, b wins the lists in which it is below a.
         wins, losses = {
             False: (above[column], below[column]),
             True: (below[column], above[column]),
@@ -214,7 +214,13 @@ def compared(
 
 
 def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.ndarray:
-    """The test of each comparison: the one asked for, or the bootstrap for seeds."""
+    """Returns the test of each comparison: the test of the question, or its stand-in.
+
+    The bootstrap stands in for the permutation test if values have seeds.
+
+    Raises:
+        ValueError: if a test or an option does not fit the values.
+    """
     tests = []
     for column, (seeds, is_ratio) in enumerate(
         zip(lists.seeds, lists.are_ratios, strict=True)
@@ -222,8 +228,8 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
         test = question.test
         if lists.judged is not None and is_ratio:
             raise ValueError(
-                "a and b are ratios that weigh the lists differently, which a judge cannot "
-                "help to compare; leave judge out"
+                "a and b are ratios that weigh the lists differently, and a judge cannot "
+                "help to compare them; leave judge out"
             )
         if seeds or is_ratio:
             reason = (
@@ -243,7 +249,7 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
                     raise ValueError(
                         f"{option}, which flips signs of lists, but {reason}; leave it out"
                     )
-            # Signs cannot be flipped where the lists of both sides hold several seeds.
+            # A list with several seeds has no single difference whose sign could flip.
             test = "bootstrap" if seeds and test == "permutation" else test
         if test == "mcnemar":
             weights = lists.weights[:, column]
@@ -251,7 +257,7 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
                 raise ValueError("test is 'mcnemar', but some values are not 0 or 1")
             if has_clusters or len(set(weights[weights > 0].tolist())) > 1:
                 raise ValueError(
-                    "test is 'mcnemar', which counts lists: it takes no clusters, and no "
+                    "test is 'mcnemar', which counts lists and takes neither clusters nor "
                     "weights that differ; pass 'permutation'"
                 )
         tests.append(test)
@@ -261,10 +267,11 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
 def _check_heavy_lists(
     is_resampled: np.ndarray, columns: Differences, n_eff: np.ndarray, unit: str
 ) -> None:
-    """Checks that no few lists have so much weight that resamples mislead.
+    """Warns if a few lists have so much of the weight that resamples mislead.
 
     Raises:
-        ValueError: if fewer than three lists count, of values that are no `Seeds`.
+        ValueError: if they leave fewer than three effective lists, unless values are
+            `Seeds`.
     """
     lists = np.sum(columns.weights > 0, axis=0)
     is_heavy = is_resampled & (n_eff < FEW_TO_RESAMPLE) & (n_eff < 0.9 * lists)
@@ -275,7 +282,7 @@ def _check_heavy_lists(
         "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
         "resample: equal systems would differ too often; pass {}"
     )
-    # The message is about the worst of them.
+    # The message names the numbers of the worst comparison.
     column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
     instead = "test='t'" + " or test='permutation'" * (not has_seeds[column])
     message = message.format(lists[column], unit, n_eff[column], instead)
@@ -285,7 +292,7 @@ def _check_heavy_lists(
 
 
 def _warn_of_few_differences(columns: Differences, question: Question) -> None:
-    """Warns where a margin is tested by lists of which hardly any differ."""
+    """Warns if a margin is tested and hardly any lists differ."""
     if question.margin is None or question.test == "t" or columns.judged is not None:
         return
     num_differing = columns.margin_bounds().num_differing
@@ -301,14 +308,14 @@ def _warn_of_few_differences(columns: Differences, question: Question) -> None:
 
 
 def _warn_of_few_samples(samples: np.ndarray, question: Question) -> None:
-    """Warns where samples are too few for the correction to leave anything significant."""
-    # maxT and Tukey compare with a largest value, whose p is not multiplied.
+    """Warns if samples are so few that even the least corrected p is above 1 − level."""
+    # maxT and Tukey compare with the largest value, so their p is not multiplied.
     is_multiplied = question.correction != "maxT" and question.test != "tukey"
     comparisons = len(samples) if is_multiplied else 1
     floor = 1 / (1 + question.samples)
     if (samples > 0).any() and floor * comparisons > 1 - question.level:
         of_family = f" once corrected for {comparisons} comparisons"
-        # Ten times as many as let the least p just pass.
+        # Advise ten times the number with which the least p just passes.
         samples_needed = math.ceil(10 * comparisons / (1 - question.level))
         warnings.warn(
             f"p is never below 1 / (1 + samples) = {floor:.2g}, and so never below "
@@ -328,10 +335,10 @@ def tested(
     """Tests comparisons by one test.
 
     Args:
-        question: What is asked, with the test to use.
-        columns: The differences, all of ratios whose weights differ, or none.
-        summary: Their means.
-        subjects: What each comparison compares.
+        question: The options, with the test to use.
+        columns: The differences; either all or none are of ratios whose weights differ.
+        summary: The means of the differences.
+        subjects: The systems and the metric of each comparison.
     """
     if question.test == "tukey":
         return _tukey(columns, subjects, question)
@@ -343,7 +350,7 @@ def tested(
     outcomes = []
     for shift, side in question.hypotheses():
         if question.test == "mcnemar":
-            # A list that does not count is as one in which both systems agree.
+            # A list that does not count is treated as a tie, which changes no p.
             changes = np.where(columns.weights > 0, columns.values, 0)
             outcome = p_values.Outcome(
                 p_values.mcnemar_test(changes, side, question.mid_p)
@@ -363,7 +370,7 @@ def tested(
 
 
 def _of_all(p: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
-    """P of refuting all hypotheses, `[comparisons]`: that of the weakest evidence."""
+    """Returns p of refuting all hypotheses, `[comparisons]`: the largest of their p."""
     return np.max(p, axis=0)
 
 
@@ -372,7 +379,8 @@ def _student(
 ) -> p_values.Outcome:
     """Tests means by Student's t, or by bounds for a margin.
 
-    Seeds, ratios and lists of a judge have errors of their own, which bounds do not know.
+    Seeds, ratios and lists of a judge have other errors, which the bounds do not know, so
+    Student's t tests their margins.
     """
     of_lists = summary.error, summary.freedom
     hypotheses = question.hypotheses()
@@ -400,10 +408,10 @@ def _student(
 def _bootstrap(
     columns: Differences, summary: Summary, question: Question
 ) -> p_values.Outcome:
-    """Tests means by resamples, which all hypotheses share."""
+    """Tests means by resamples; all hypotheses share them."""
     lists = np.sum(columns.weights > 0, axis=0)
-    # Differences that are all equal cannot be studentised. Only resamples that draw one
-    # list alone are no evidence for them.
+    # Differences that are all equal have no error to divide by. Every resample speaks for
+    # them, except those that draw a single list again and again.
     smallest_p = np.maximum(
         studentised.probability_of_one_list(lists), 1 / (1 + question.samples)
     )
@@ -417,10 +425,10 @@ def _bootstrap(
         p[row] = np.where(is_evidence & (lists > 1), smallest_p, 1)
     is_known = (summary.error > 0) & np.isfinite(summary.error)
     varied = np.flatnonzero((lists > 1) & is_known)
-    # Comparisons of one kind share their draws, and all comparisons do beside a judge.
+    # Comparisons of one kind share their draws; with a judge, all comparisons do.
     kinds: list[Hashable] = [None] * len(varied)
     if columns.judged is None:
-        # How many seeds each side has, and how many lists count, if they are few.
+        # The kind is the number of seeds of each side, and of lists that count, if few.
         kinds = [
             (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
             for column in varied
@@ -446,7 +454,7 @@ def _bootstrap(
 
 
 def _student_reach(question: Question, summary: Summary) -> np.ndarray:
-    """Computes how far Student's intervals reach."""
+    """Returns how far Student's intervals reach from their means."""
     errors = summary.error, summary.freedom
     return p_values.student_reach(*errors, question.level, question.alternative)
 
@@ -454,7 +462,7 @@ def _student_reach(question: Question, summary: Summary) -> np.ndarray:
 def _tukey(
     columns: Differences, subjects: Sequence[Subject], question: Question
 ) -> p_values.Outcome:
-    """P values of pairs of systems, of each metric and cutoff by itself."""
+    """Tests all pairs of systems by Tukey's test, one metric and cutoff after the other."""
     p = np.ones(len(subjects))
     samples = 0
     for metric in {subject.metric for subject in subjects}:
@@ -462,11 +470,12 @@ def _tukey(
         weights = columns.weights[:, members]
         if list_arrays.differ(weights, weights[:, :1]).any():
             raise ValueError(
-                "test is 'tukey', which needs the same lists for all systems, and "
-                "undefined='skip' leaves out others for each pair; pass 'zero' or 'one'"
+                "test is 'tukey', which needs the same lists for all systems, but "
+                "undefined='skip' leaves out other lists for each pair; pass 'zero' or "
+                "'one'"
             )
-        # Whatever the baseline has in a list, all systems have more or less by their
-        # difference from it.
+        # Differences from the baseline replace the values: the test does not change if all
+        # systems lose the same amount in a list.
         of_systems = {0: np.zeros(len(weights))}
         for i in members:
             baseline, system = subjects[i].systems

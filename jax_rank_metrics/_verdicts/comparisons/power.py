@@ -1,4 +1,4 @@
-"""Plans experiments: the difference that a test detects, and the lists that it takes."""
+"""Plans experiments: the difference that a test detects, and the lists that it needs."""
 
 import bisect
 import math
@@ -25,10 +25,10 @@ from jax_rank_metrics._verdicts.systems.reading import read
 from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 N = TypeVar("N", bound=int | float)
-# Beyond a quantile of this size, which less than 0.65 degrees of freedom have, and beyond
-# this many lists, no test is worth planning.
+# No test is worth planning beyond a quantile of this size, which takes less than 0.65
+# degrees of freedom, or beyond this number of lists.
 MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
-# A missing difference cannot count as 0, which would say that systems are equal.
+# A missing difference cannot count as 0, because 0 would say that systems are equal.
 FIX_MISSING = (
     "pass the lists that have a difference, which .dropna() of a Series or frame keeps"
 )
@@ -44,35 +44,36 @@ def minimum_detectable(
 ) -> reading.Nested[float | np.ndarray]:
     """Returns the smallest true difference that a test detects with some probability.
 
-    A test that has no chance to detect a difference says nothing by failing to. From the
-    spread of the differences of a pilot, this is the size that the mean over all lists
-    there could be must have for Student's t test to reach a p below 1 − level in a share
-    `power` of experiments. The permutation test reaches nearly the same, but for values
-    that are hardly ever other than 0, and so does the bootstrap over 100 lists. With ten
-    lists or 30 that are mostly 0, the bootstrap detected it half as often as planned.
+    If a test has no chance to detect a difference, its failure says nothing. This function
+    takes the spread of the differences of a pilot, and returns how large their mean over
+    all possible lists must be for Student's t test to reach a p below 1 − level in a share
+    `power` of experiments. The permutation test reaches nearly the same power, except for
+    values that are hardly ever other than 0, and the bootstrap reaches it with 100 lists.
+    With ten lists, or 30 that are mostly 0, the bootstrap detected the difference half as
+    often as planned.
 
-    Of `Seeds`, the plan is one of as many seeds as the pilot has. More lists do not make up
-    for what a seed has in common in all of them.
+    With `Seeds`, the planned experiment has the number of seeds of the pilot. A seed shifts
+    all lists together, and more lists do not average this out.
 
-    Take only the spread from the differences, and never ask for the power of the very
-    difference that they show, which says no more than its p.
+    Take only the spread from the differences. Never ask for the power to detect the very
+    difference that they show: it says no more than their p.
 
     Args:
-        differences: b − a of each list of the pilot, as `paired` gives it: a `PerList`, or
-            anything else that `compare` takes as the values of a system.
+        differences: b − a of each list of the pilot, as `paired` returns it: a `PerList`,
+            or anything else that `compare` takes as the values of a system.
         power: The probability of detection, above 1 − level and below 1.
         level: The level of the test, as in `compare`.
-        lists: Number of lists of the planned experiment; None is that of the pilot. Where
-            weights differ, n_eff lists count, and in the plan the same share of them; the
-            error is then that of `compare` (HC3).
+        lists: Number of lists of the planned experiment; None is the number of the pilot.
+            If weights differ, n_eff lists count, and in the plan the same share of its
+            lists; the error is the error of `compare` (HC3).
         alternative: "two-sided", or "greater" or "less" for one side, as in `compare`.
 
     Returns:
-        The size of the difference, above 0: a float, an array of them where there are
-        several cutoffs, or dicts of these for several metrics. It is inf for fewer than
-        two lists, and for so few that t would have to exceed 50, as two at a level of 0.99;
-        and for a pilot whose differences are all equal, which does not show how far those
-        of other lists would vary.
+        The size of the difference, above 0: a float, an array of floats for several
+        cutoffs, or dicts of these for several metrics. It is inf for fewer than two lists,
+        and for so few that t would have to exceed 50, as two lists at a level of 0.99. It
+        is inf as well if all differences of the pilot are equal, because they do not show
+        how far other lists would vary.
 
     Raises:
         ValueError: if an option is out of its range, if a value is not finite, or if
@@ -111,27 +112,28 @@ def lists_needed(
 ) -> reading.Nested[int | float | np.ndarray]:
     """Returns how many lists it takes to detect a true difference of this size.
 
-    With a judge these are the lists that people have to label, beside others that only the
-    judge labels: the plan is that of `compare(…, judge=…)`.
+    With a judge, it returns the number of lists that people have to label, beside `others`
+    that only the judge labels. The test of the plan is then `compare(…, judge=…)`.
 
     Args:
         differences: See `minimum_detectable`, also for `power`, `level` and `alternative`.
-        difference: The mean over all lists there could be: the smallest that would matter,
-            rather than that of the pilot. Its sign counts where the alternative has one.
-        judge: The same differences by a judge's labels, of the lists of the pilot and of
-            any others, both with the ids of lists as `prediction_powered` needs them.
+        difference: The mean over all possible lists that the test should detect: pass the
+            smallest mean that would matter, not the mean of the pilot. Its sign counts
+            unless the alternative is "two-sided".
+        judge: The same differences by a judge's labels, for the lists of the pilot and any
+            other lists, both with the ids of lists as `prediction_powered` needs them.
         others: Number of lists that only the judge will label.
 
     Returns:
-        The number of lists: an int, or inf where none is enough, as for a difference of 0,
-        a pilot of fewer than two lists or of differences that are all equal, or seeds that
-        vary too much; an array of them where there are several cutoffs, or dicts of these
-        for several metrics.
+        The number of lists: an int, or inf if no number is enough, as for a difference of
+        0, a pilot of fewer than two lists or of differences that are all equal, or seeds
+        that vary too much; an array of numbers for several cutoffs, or dicts of these for
+        several metrics.
 
     Raises:
         ValueError: if an option is out of its range, if a value is not finite, or if
-            `Seeds` have fewer than three seeds; with a judge, as `prediction_powered`, and
-            if `others` is missing, or passed without a judge.
+            `Seeds` have fewer than three seeds; if only one of `judge` and `others` is
+            passed; with a judge, also for the reasons of `prediction_powered`.
         TypeError: if the differences are traced, are a pair of systems, or hold no per-list
             values.
 
@@ -171,8 +173,8 @@ class MarginPlan(NamedTuple):
     """The chance that a run equal to its baseline passes a margin, and the lists needed.
 
     Attributes:
-        bounds: Those of the pilot, of one column.
-        power: The probability with which an equal system is to pass.
+        bounds: The bounds of the pilot, in one column.
+        power: The probability with which an equal system should pass.
         alpha: The probability with which a bound errs.
     """
 
@@ -184,13 +186,13 @@ class MarginPlan(NamedTuple):
         """Returns the margin at which equal systems pass with this power.
 
         Args:
-            ratio: How many times as many lists there are as in the pilot.
+            ratio: The number of lists over the number of lists of the pilot.
         """
         error, freedom, loss = self._over(ratio)
         return self._test.detectable(error, freedom) + loss
 
     def lists_needed(self, margin: float, lists: int) -> float | int:
-        """Returns how many lists it takes, where the pilot has `lists`."""
+        """Returns how many lists it takes, if the pilot has `lists`."""
         return _fewest(lambda count: self.detectable(count / max(lists, 1)) <= margin)
 
     def power_at(self, margin: float) -> float:
@@ -204,7 +206,7 @@ class MarginPlan(NamedTuple):
         return _Test(self.power, self.alpha, False)
 
     def _over(self, ratio: float) -> tuple[float, float, float]:
-        """Returns error, degrees of freedom, and what skewness adds to the reach."""
+        """Returns the error, its degrees of freedom, and the skew part of the reach."""
         bounds = self.bounds.over(ratio)
         error, freedom = bounds.error.item(), bounds.freedom.item()
         return error, freedom, bounds.skew(1 - self.alpha)[0].item()
@@ -214,9 +216,9 @@ class _Pilot(NamedTuple):
     """The errors that a pilot foresees for a metric, at one cutoff.
 
     Attributes:
-        lists: Number of its lists, those of people where there is a judge.
-        over: The standard error of the mean of so many lists, and its degrees of freedom:
-            inf and 0 where the pilot does not show how far lists would vary.
+        lists: Number of lists of the pilot; with a judge, of lists that people labelled.
+        over: Returns the standard error of the mean of a number of lists, and its degrees
+            of freedom: inf and 0 if the pilot does not show how far lists would vary.
     """
 
     lists: int
@@ -224,7 +226,7 @@ class _Pilot(NamedTuple):
 
 
 class _Test(NamedTuple):
-    """A t test: the probability of a false alarm on each side that it looks at."""
+    """A t test: its power, and the probability of a false alarm on each of its sides."""
 
     power: float
     tail: float
@@ -237,18 +239,18 @@ class _Test(NamedTuple):
         power = inputs.open_fraction("power", power)
         if power <= 1 - level:
             raise ValueError(
-                f"power is {power}; pass more than {1 - level:.2g}, the share of false "
-                "alarms"
+                f"power is {power}, which a test reaches by false alarms alone; pass more "
+                f"than {1 - level:.2g}, the share of false alarms"
             )
         return cls(power, (1 - level) / (1 + is_two_sided), is_two_sided)
 
     def detectable(self, error: float, freedom: float) -> float:
-        """The mean that is detected where it has this error, and degrees of freedom."""
+        """Returns the least mean that is detected, given its error and freedom."""
         quantile = self.quantile(freedom)
         if not quantile < MAX_QUANTILE:
             return math.inf
-        # The power rises with the shift, from less than is asked for: double, then halve
-        # the interval until it is that of two neighbouring floats.
+        # The power rises with the shift, and is too low at 0. So double the shift, then
+        # halve the interval until its ends are neighbouring floats.
         low, high = 0.0, quantile + 1
         while self.power_at(high, quantile, freedom) < self.power:
             low, high = high, 2 * high
@@ -258,27 +260,30 @@ class _Test(NamedTuple):
         return high * error
 
     def quantile(self, freedom: float) -> float:
-        """The t that is significant."""
+        """Returns the t from which on a mean is significant."""
         from scipy.special import stdtrit  # takes a fifth of a second to import
 
         return float(stdtrit(freedom, 1 - self.tail)) if freedom > 0 else math.inf
 
     def power_at(self, shift: float, quantile: float, freedom: float) -> float:
-        """The power where the mean is `shift` standard errors from 0."""
-        # `scipy.stats.nct` takes the same function, and seconds to import.
+        """Returns the power if the mean is `shift` standard errors from 0."""
+        # `scipy.stats.nct` wraps the same function, but takes seconds to import.
         from scipy.special import nctdtr
 
-        # Around a true difference t is not Student's: it is noncentral, and not symmetric.
+        # If there is a difference, t follows the noncentral t distribution.
         power = 1 - float(nctdtr(freedom, shift, quantile))
         if self.is_two_sided:
-            # SciPy gives NaN for a tail too small for a float.
+            # SciPy returns NaN for a tail that is too small for a float.
             power += float(np.nan_to_num(nctdtr(freedom, shift, -quantile)))
         return power
 
 
 def _fewest(is_enough: Callable[[int], bool]) -> float | int:
-    """Returns the least number of lists that is enough, as all larger ones are."""
-    enough = 2  # double, then bisect
+    """Returns the least number of lists that is enough; inf if `MAX_LISTS` are not.
+
+    If a number is enough, all larger ones are: so double, then bisect.
+    """
+    enough = 2
     while not is_enough(enough):
         enough *= 2
         if enough > MAX_LISTS:
@@ -288,7 +293,7 @@ def _fewest(is_enough: Callable[[int], bool]) -> float | int:
 
 
 def _refuse_pair(name: str, values: reading.Values) -> None:
-    """Raises TypeError for two systems, which would be read as two lists of cutoffs."""
+    """Raises TypeError for two systems, which would be read as two lists with cutoffs."""
     if not isinstance(values, list | tuple) or len(values) != 2:
         return
     if not any(map(list_values.is_number, values)):
@@ -301,9 +306,9 @@ def _refuse_pair(name: str, values: reading.Values) -> None:
 def _pilots_of(
     differences: reading.Values,
 ) -> list[tuple[reading.Record, list[_Pilot]]]:
-    """Reads the pilot of every metric at every cutoff."""
+    """Returns the pilot of every metric at every cutoff."""
     records = read(differences, "differences", ("metric",), fix_missing=FIX_MISSING)
-    # A warning is of the line that called the public function.
+    # Warnings show the line that called the public function.
     check_seed_counts((record.lists for record in records), stacklevel=4)
     return [(record, _pilots(record.lists)) for record in records]
 
@@ -312,7 +317,7 @@ def _for_each(
     pilots: Iterable[tuple[reading.Record, Sequence[_Pilot]]],
     result_of: Callable[[_Pilot], N],
 ) -> reading.Nested[N | np.ndarray]:
-    """Calls `result_of` for every metric and cutoff."""
+    """Returns `result_of` of every metric and cutoff."""
     results: dict[reading.Path, N | np.ndarray] = {}
     for record, of_cutoffs in pilots:
         at_cutoffs = list(map(result_of, of_cutoffs))
@@ -322,23 +327,23 @@ def _for_each(
 
 
 def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
-    """Reads the pilot of people and a judge at every cutoff."""
+    """Returns the pilot of people and a judge at every cutoff."""
     errors, all_moments = lists.means().std_error, lists.moments()
 
     def pilot(column: int) -> _Pilot:
         moments = judges.JudgedMoments(*(moment[column] for moment in all_moments))
         count = int(lists.counts[column])
-        share = float(moments.n_eff) / max(count, 1)  # the effective lists in a list
+        share = float(moments.n_eff) / max(count, 1)  # effective lists per list
 
         def over(num_lists: int) -> tuple[float, float]:
             n, n_judge = share * num_lists, share * other_lists
-            # A pilot without an error does not show how far other differences would vary.
+            # If the pilot has no error, it does not show how far other lists would vary.
             if n <= 2 or not 0 < errors[column] < math.inf:
                 return math.inf, 0.0
             tuning = moments.tuning(n, n_judge)
             of_labelled = moments.human_variance - 2 * tuning * moments.covariance
             of_labelled = of_labelled + tuning**2 * moments.judge_variance
-            # The pilot has spent a degree of freedom on its own λ.
+            # The pilot has spent a degree of freedom on its own λ, so divide by n − 2.
             of_labelled *= (moments.n_eff - 1) / (moments.n_eff - 2)
             variance = of_labelled / n + tuning**2 * moments.variance_of_all / n_judge
             return float(np.sqrt(np.maximum(variance, 0))), n - 2
@@ -349,12 +354,12 @@ def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
 
 
 def _pilots(lists: list_values.ListValues) -> list[_Pilot]:
-    """Reads the pilot at every cutoff."""
+    """Returns the pilot at every cutoff."""
     of_seeds, weights = lists.filled(must_be_finite=True)
-    # [lists, cutoffs]: what seeds add to the error is estimated apart, below.
+    # [lists, cutoffs], means over seeds: `SeedVariance` below has the error due to seeds.
     means = of_seeds.mean(0)
     summary = weighted_means.Summary.of(means, weights, lists.rounding * np.abs(means))
-    # Differences that are all equal do not show how far others would vary, nor does one.
+    # Neither equal differences nor a single one show how far other lists would vary.
     is_known = (summary.error > 0) & (summary.freedom > 0)
 
     def pilot(column: int) -> _Pilot:

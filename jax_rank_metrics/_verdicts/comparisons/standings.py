@@ -1,4 +1,4 @@
-"""Orders of systems: those of drawn means, how far two agree, and a `Leaderboard`.
+"""Orders of systems: orders of drawn means, the agreement of two, and `Leaderboard`.
 
 Means are drawn and ranked in NumPy, in float64.
 """
@@ -15,7 +15,7 @@ from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.systems import list_values
 
 SPLITS = 1000  # random splits of the lists in halves
-BLOCK = 2**21  # lists of splits that exist at once: 16 MiB
+BLOCK = 2**21  # most lists, over all splits, that exist at once: 16 MiB
 
 
 class Stability(NamedTuple):
@@ -24,9 +24,9 @@ class Stability(NamedTuple):
     The lists are split in random halves, which have no list in common, and each half puts
     the systems in an order; systems that tie there are in random order. Both numbers are
     means over 1,000 splits: 1 if the halves always agree, and 0 on average for systems that
-    are equal. They fall below 0 where observed means are nearly equal: what a system has
-    more of in one half, it then has less of in the other one. They are NaN for a single
-    list, and for `Bootstrap` states, which no longer hold values to split.
+    are equal. They fall below 0 if observed means are nearly equal, because a system that
+    is better in one half is then worse in the other half. They are NaN for a single list,
+    and for `Bootstrap` states, which no longer hold values to split.
 
     Attributes:
         tau: Kendall's tau of the two orders.
@@ -42,7 +42,7 @@ class Stability(NamedTuple):
 class Leaderboard:
     """Systems in the order of their means, and how sure that order is.
 
-    Arrays are NumPy's, and have an entry for every system, best first.
+    Arrays are NumPy arrays with an entry for every system, best first.
 
     Attributes:
         systems: The names of the systems.
@@ -55,22 +55,22 @@ class Leaderboard:
         rank_highs: The worst rank.
         p_first: The share of draws in which each system is first; systems that are first
             together share a draw, so that the shares sum to 1.
-        p_beats: `[systems, systems]`: the share of draws in which the mean of the system
-            of the row is better than that of the column, a tie counting ½.
-        p_corrected: `[systems, systems]`: p of the difference of each two systems,
+        p_beats: `[systems, systems]`: the share of draws in which the row's system has a
+            better mean than the column's system, a tie counting ½.
+        p_corrected: `[systems, systems]`: p of the difference between two systems,
             corrected for the number of pairs by Holm's procedure; 1 on the diagonal.
         groups: `(start, stop)` of every group of systems that cannot be told apart,
             `systems[start:stop]`: the longest runs of neighbours without a pair whose
             corrected p is at most 1 − `level`. Groups may overlap, and a system that
             differs from both its neighbours is a group by itself.
-        stability: How far two experiments with half of the lists agree; see `Stability`.
+        stability: The agreement of two experiments with half of the lists; see `Stability`.
         metric: The name of the metric, or None for values without one.
         tasks: The names of the tasks over which means are taken; empty for one set of
             lists.
         lists: Number of lists that counted, in all tasks.
         samples: Number of draws of the means.
         level: The probability with which an interval should cover its number.
-        lower_is_better: Whether lower means are better.
+        lower_is_better: True if lower means are better.
         undefined: The largest number of lists of a task in which the metric is undefined
             for a system, or its value missing, whatever they count as; not in the dict.
     """
@@ -97,11 +97,11 @@ class Leaderboard:
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """The groups of each system as letters: systems that share one do not differ.
+        """The groups of each system as letters: systems that share a letter do not differ.
 
-        Further groups than 26 are named aa, ab, …, and then commas part their names.
+        With more than 26 groups, names go on with aa, ab, …, and commas separate them.
         """
-        # "ab" is two groups up to z, and one of them beyond.
+        # Up to 26 groups, "ab" means the groups a and b; beyond, it is one group.
         comma = "," if len(self.groups) > 26 else ""
         return tuple(
             comma.join(
@@ -168,7 +168,7 @@ class Leaderboard:
         )
 
     def _note(self) -> str:
-        """Returns what a table of the systems needs to be understood."""
+        """Returns the note that explains the numbers of the table."""
         tasks = (
             f" of {sheets.count_text(len(self.tasks), 'task')}" if self.tasks else ""
         )
@@ -189,16 +189,16 @@ class Leaderboard:
         )
 
     def __repr__(self) -> str:
-        """The table of the systems as text."""
+        """Returns the table of the systems as text."""
         return sheets.as_text(self._sheet(3))
 
 
 def _letters_of(group: int) -> str:
-    """The name of a group: a, b, …, z, aa, ab, …"""
+    """Returns the name of a group: a, b, …, z, aa, ab, …"""
     name = ""
     group += 1
     while group:
-        # Letters are digits from 1 to 26, without a zero.
+        # Names are numbers with the digits 1 to 26, and without a zero.
         group, letter = divmod(group - 1, 26)
         name = chr(ord("a") + letter) + name
     return name
@@ -209,17 +209,17 @@ def drawn_errors(
 ) -> np.ndarray:
     """Draws the errors of means from a multivariate t distribution, `[samples, systems]`.
 
-    How far the lists spread is known no better than `freedom` says. It is drawn once for
-    all systems, which see the same lists.
+    The spread of the lists is uncertain, the more so the smaller `freedom` is. A draw of it
+    holds for all systems, because they share the lists.
 
     Args:
-        deviations: `[rows, systems]`, whose products over the rows sum to the covariance
-            of the means, as of `deviations`.
+        deviations: `[rows, systems]`, as the function `deviations` returns them: their
+            products sum over the rows to the covariance of the means.
         freedom: Degrees of freedom, above 0.
         samples: Number of draws.
         rng: The source of the draws.
     """
-    # RᵀR is the covariance of the means, which would lose half of the digits.
+    # RᵀR is the covariance of the means. Computing that first would lose half the digits.
     root = np.linalg.qr(deviations, mode="r")
     spread = np.maximum(rng.chisquare(freedom, samples), np.finfo(np.float64).tiny)
     normal = rng.standard_normal((samples, len(root)))
@@ -229,9 +229,9 @@ def drawn_errors(
 def means_of_halves(
     values: np.ndarray, weights: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Weighted means of two random halves of the lists, without a list in common.
+    """Returns weighted means of two random halves of the lists, without a common list.
 
-    Of an odd number of lists, one is left out.
+    If the number of lists is odd, each split leaves one out.
 
     Args:
         values: `[lists, systems]`.
@@ -239,7 +239,7 @@ def means_of_halves(
         rng: The source of the splits.
 
     Returns:
-        `[splits, 2, systems]`; NaN where a half has no weight.
+        `[splits, 2, systems]`; NaN if a half has no weight.
     """
     lists, weight_columns = weights.shape
     columns = np.concatenate([weights, weights * values], axis=1)
@@ -247,7 +247,7 @@ def means_of_halves(
     rows = max(BLOCK // lists, 1)
     for start in range(0, SPLITS, rows):
         count = min(rows, SPLITS - start)
-        # The first half of a random order and its last one have no list in common.
+        # The first and the last half of a random order have no list in common.
         order = rng.permuted(np.tile(np.arange(lists), (count, 1)), axis=1)
         for side, is_in in enumerate((order < lists // 2, order >= -(-lists // 2))):
             sums[start : start + count, side] = is_in.astype(np.float64) @ columns
@@ -256,15 +256,15 @@ def means_of_halves(
 
 
 def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rank of every system in every draw, and how often it beats each of them.
+    """Returns the rank of every system in every draw, and how often it beats each other.
 
     Args:
-        means: `[samples, systems]`, of which higher ones are better.
+        means: `[samples, systems]`; higher means are better.
 
     Returns:
-        Ranks `[samples, systems]` from 1, where equal means share the middle of their
-        ranks; and shares `[systems, systems]` of the samples in which the mean of the row
-        is better than that of the column, a tie counting ½.
+        Ranks `[samples, systems]` from 1; equal means share the middle of their ranks. And
+        `[systems, systems]`: the share of the samples in which the row's system has a
+        better mean than the column's system, a tie counting ½.
     """
     ranks = np.empty_like(means)
     wins = np.empty((means.shape[1],) * 2)
@@ -273,23 +273,26 @@ def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = np.maximum(np.abs(means[:, [system]]), np.abs(means))
         points = np.where(np.abs(difference) <= ROUNDING * size, 0.5, difference > 0)
         wins[system] = points.mean(0)
-        # A system ties with itself: ½ of a point that it never wins.
+        # A system ties with itself, so ½ of its points comes from no other system.
         ranks[:, system] = means.shape[1] + 0.5 - points.sum(1)
     return ranks, wins
 
 
 def first_shares(ranks: np.ndarray) -> np.ndarray:
-    """The share of samples in which each system is first, `[systems]`; they sum to 1."""
+    """Returns the share of samples in which each system is first, `[systems]`.
+
+    Systems that are first together share a sample, so the shares sum to 1.
+    """
     is_first = ranks == ranks.min(1, keepdims=True)
     return (is_first / is_first.sum(1, keepdims=True)).mean(0)
 
 
 def stability_of(halves: np.ndarray, rng: np.random.Generator) -> Stability:
-    """The mean agreement of the orders that two halves of the lists give.
+    """Returns the mean agreement of the orders that two halves of the lists give.
 
     Args:
-        halves: `[splits, 2, systems]`, means of which higher ones are better. Splits that
-            hold NaN are left out.
+        halves: `[splits, 2, systems]` means; higher means are better. Splits that hold NaN
+            are left out.
         rng: Puts systems that tie in a half in random order.
     """
     halves = halves[np.isfinite(halves).all((1, 2))]
@@ -304,7 +307,7 @@ def stability_of(halves: np.ndarray, rng: np.random.Generator) -> Stability:
         above = (points > score) | ((points == score) & (noise > tie_break))
         counts, of_both = above.sum(2), above.all(1).sum(1)
         disagreements += counts[:, 0] - of_both
-        # The share of what an order has above the system that the other one has, too.
+        # The share of the systems above this one that the other order has above it, too.
         share = np.where(counts > 0, of_both[:, None] / np.maximum(counts, 1), 0)
         shares += share.mean(1)
     tau = 1 - 4 * disagreements / (systems * (systems - 1))
@@ -317,13 +320,14 @@ def tau_ap(order: Iterable[Hashable], reference: Iterable[Hashable]) -> float:
 
     .. math:: τ_{ap} = 2 / (n − 1) · Σ_{i=2}^n C_i / (i − 1) − 1
 
-    C_i is the number of systems above rank i of `order` that the reference, too, has above
-    the system at rank i. It is 1 for the same order and −1 for the reversed one, as
-    Kendall's tau is, and 0 on average for a random order. But an error at the top costs
-    more than one at the bottom: at rank 2, a single pair decides a term.
+    C_i counts the systems above rank i of `order` that the reference, too, has above the
+    system at rank i. The correlation is 1 for the same order and −1 for the reversed one,
+    as Kendall's tau is, and 0 on average for a random order. But an error at the top costs
+    more than an error at the bottom: at rank 2, a single pair decides a term.
 
-    Like average precision it is asymmetric: the ranks are those of `order`, and `reference`
-    says what is right. There are no ties: decide which of two equal systems comes first.
+    Like average precision it is asymmetric: it reads ranks from `order`, and takes
+    `reference` to be right. Ties are not possible: decide which of two equal systems comes
+    first.
 
     Args:
         order: Names or ids of systems, best first.
@@ -358,9 +362,9 @@ def tau_ap(order: Iterable[Hashable], reference: Iterable[Hashable]) -> float:
             f"{list_values.listing(unmatched)}; pass two orders of the same systems"
         )
     if len(systems) < 2:
-        raise ValueError("order holds fewer than two systems, which have no order")
+        raise ValueError("order holds fewer than two systems; pass at least two")
     ranks = [rank_of[system] for system in systems]
-    # The first system has none above it, and no term.
+    # No system is above the first one, so it has no term.
     shares = [
         sum(above < rank for above in ranks[:index]) / index
         for index, rank in enumerate(ranks)
