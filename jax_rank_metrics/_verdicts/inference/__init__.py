@@ -1,6 +1,6 @@
 """The statistical core: a mean over lists, how sure it is, and whether it may be chance.
 
-Arrays come in, means, errors and p go out; each number comes from one function:
+Arrays come in; means, errors and p go out. Each number comes from one function:
 
     values, weights [lists, columns]    differences of two systems, or values of one
           │                             (clusters: their means, as if they were lists)
@@ -22,11 +22,12 @@ Arrays come in, means, errors and p go out; each number comes from one function:
 
     MarginBounds ── the same means, with what unseen lists may add: margins and the gate
 
-A state that merges holds sums, from which no list can be left out. Its error, which tables
-show too (`_values.moments`), lacks the factor of heavy lists where weights differ.
+A state that merges holds sums, and no list can be left out of a sum. If weights differ, its
+error, which tables show too (`_values.moments`), therefore lacks the factor for heavy
+lists.
 
-Resamples and swaps are drawn in blocks by `resample.py` alone; leaderboards draw errors of
-means by NumPy (`comparisons/standings.py`):
+Only `resample.py` draws resamples and swaps, in blocks; leaderboards draw errors of means
+with NumPy (`comparisons/standings.py`):
 
     permutation   systems change places in each list: flipped signs of two, orders of
                   several (Tukey), values and weights of two ratios; all patterns if few
@@ -34,10 +35,10 @@ means by NumPy (`comparisons/standings.py`):
                   divided by its own error
 
 weighted_means.py  the weighted mean of lists, its error over lists and seeds; ratios
-margin_bounds.py   bounds for a margin, where few lists differ or lose much
+margin_bounds.py   bounds for a margin, which hold even if few lists differ or lose much
 p_values.py        Student's t, McNemar's exact test, corrections for many comparisons
 resample.py        resamples of lists and seeds, random swaps and orders, their counts
-randomised.py      tests of patterns: sign flips, all pairs, Tukey's, swaps of ratios
+randomised.py      randomisation tests: sign flips, all pairs, Tukey's, swaps of ratios
 judges.py          means from few labels of people and many of a judge
 studentised.py     the studentised bootstrap, over lists and seeds, and of judged lists
 bootstrap.py       jrm.bootstrap: a state of resampled means, which merges as `Mean` does

@@ -27,11 +27,11 @@ _WHOLE = 1e-6  # how far rounding may move a ratio of weights
 class Bootstrap(State):
     """A weighted mean over lists, and the same mean of many resamples of them.
 
-    In each resample a list counts n times, n being a Poisson variable of mean 1: nearly
-    as often as it is drawn when as many lists are drawn as there are. Unlike that number,
-    n depends on the list alone: on the key, the id of the list and the number of the
-    resample. So sums over the lists of a batch merge with those of other batches, and a
-    list has the same draws in every batch, on every host and for every metric and system.
+    In each resample a list counts n times, n being a Poisson variable of mean 1. This is
+    nearly the number of times that a list is drawn in the usual bootstrap, which draws N of
+    N lists with replacement. But here n does not depend on other lists: only on the key,
+    the id of the list and the number of the resample. Sums of batches therefore merge, and
+    a list has the same draws in every batch, on every host and for every metric and system.
 
     Merges, reduces and all_reduces as `Mean`. Merge states of one key, and count every
     list once. In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one.
@@ -41,12 +41,12 @@ class Bootstrap(State):
             resamples is the lists themselves, n = 1.
         counts: `[2]` int32, `lists` and `undefined`.
 
-    For an interval of anything computed from several means, of two metrics or two systems,
-    compute it from their replicates:
+    For an interval of a number that is computed from several means, of two metrics or two
+    systems, compute it from their replicates:
 
         np.percentile(b.replicates() / a.replicates(), (2.5, 97.5), axis=0)
 
-    The bootstrap of a difference alone is shorter by `bootstrap(paired(a, b), ids)`.
+    For a difference alone, `bootstrap(paired(a, b), ids)` is shorter.
 
     References:
         Hanley & MacGibbon, Creating non-parametric bootstrap samples using Poisson
@@ -60,31 +60,31 @@ class Bootstrap(State):
     _must_share = "the same cutoffs and samples"
 
     def compute(self) -> jax.Array:
-        """The weighted mean of the lists as they are, `[*k]`; 0 where nothing counted."""
+        """Returns the weighted mean of the lists themselves, `[*k]`; 0 if none counted."""
         return _means(double_floats.canonical(self))[self._at(0)]
 
     def replicates(self) -> jax.Array:
-        """The weighted mean of every resample, `[samples, *k]`.
+        """Returns the weighted mean of every resample, `[samples, *k]`.
 
-        A resample may be empty, as that of ten lists is about once in 20,000 times; its
-        mean is then that of the lists as they are.
+        A resample may be empty; with ten lists, about one in 20,000 is. It then has the
+        mean of the lists themselves.
         """
         return _means(double_floats.canonical(self))[self._at(slice(1, None))]
 
     def std_error(self) -> jax.Array:
-        """Standard deviation of the replicates, `[*k]`.
+        """Returns the standard deviation of the replicates, `[*k]`.
 
-        It is inf for fewer than two lists, and where the mean is infinite.
+        It is inf for fewer than two lists, and if the mean is infinite.
         """
         return _std_error(double_floats.canonical(self))
 
     def confidence_interval(self, level: Number = 0.95) -> tuple[jax.Array, jax.Array]:
-        """Lower and upper bound of a percentile interval, each `[*k]`.
+        """Returns the lower and upper bound of a percentile interval, each `[*k]`.
 
-        It is −inf to inf for fewer than two lists, and where the mean is infinite. It takes
-        some hundreds of samples at a level of 0.95, and more at a higher one, since only
-        the few replicates beyond each bound determine it. For fewer than some 50 lists it
-        covers the mean too rarely; see `Mean.confidence_interval`.
+        It is −inf to inf for fewer than two lists, and if the mean is infinite. It takes
+        some hundreds of samples at a level of 0.95, and more at a higher level, because
+        only the few replicates beyond each bound determine it. With fewer than some 50
+        lists it covers the mean too rarely; see `Mean.confidence_interval`.
 
         Args:
             level: The probability with which the interval should cover the mean, in (0, 1).
@@ -97,7 +97,7 @@ class Bootstrap(State):
         return _percentiles(double_floats.canonical(self), level)
 
     def _at(self, samples: int | slice) -> tuple[int | slice, ...]:
-        """Index of samples in `[*stacked, 1 + samples, *k]`."""
+        """Returns an index of samples in `[*stacked, 1 + samples, *k]`."""
         return (*(slice(None),) * len(self._stacked), samples)
 
 
@@ -136,22 +136,22 @@ def bootstrap(
     key: Key | None = None,
     undefined: Undefined | None = None,
 ) -> object:
-    """Resampled means of per-list values, as a state that merges with others.
+    """Returns resampled means of per-list values, as a state that merges with others.
 
-    For percentile intervals of means, and of differences, ratios and anything else that is
-    computed from several means, over lists that are never in one place; see `Bootstrap`.
-    Pure and jittable. It takes about 0.1 s for 10,000 lists and 1,000 samples on two
-    cores, little more for more metrics, and some 10 MiB beside its result, however many
-    lists there are.
+    The state gives percentile intervals of means, and of differences, ratios and any other
+    number that is computed from several means, over lists that are never in one place; see
+    `Bootstrap`. Pure and jittable. It takes about 0.1 s for 10,000 lists and 1,000 samples
+    on two cores, little more for more metrics, and some 10 MiB beside its result, however
+    many lists there are.
 
     Args:
-        lists: A `PerList`, or any pytree of them, as `measure` gives.
-        ids: `[*lists]` strings, or integers of up to 64 bits, that stand for the same
-            list everywhere, as a query id does or its number in the file. Never number the
-            lists of each batch from 0: equal ids have equal draws, whatever their dtype,
-            and the lists of two batches would then rise and fall together. Where lists
-            come in clusters, as the sessions of a user do, pass the id of the cluster, so
-            that its lists are drawn together, in whichever batches they are. Inside
+        lists: A `PerList`, or any pytree of them, as `measure` returns.
+        ids: `[*lists]` strings, or integers of up to 64 bits. An id must mean the same list
+            everywhere, as a query id does, or the number of the query in its file. Never
+            number the lists of each batch from 0: equal ids have equal draws, whatever
+            their dtype, and the lists of two batches would then rise and fall together. If
+            lists come in clusters, such as the sessions of a user, pass the id of the
+            cluster: its lists are then drawn together, even in different batches. Inside
             `jax.jit` there are no strings, and without x64 no 64-bit integers: pass
             int32, or the pairs `[*lists, 2]` that `hash_ids` makes outside.
         samples: Number of resamples.
@@ -163,8 +163,8 @@ def bootstrap(
         The same pytree, with a `Bootstrap` for each `PerList`.
 
     Raises:
-        ValueError: if `ids` has another shape than the lists; if `samples` is below 1;
-            if an id has more than 64 bits.
+        ValueError: if the shape of `ids` is not the shape of the lists; if `samples` is
+            below 1; if an id has more than 64 bits.
         TypeError: if a leaf is no `PerList`; if ids are neither integers nor strings.
 
     References:
@@ -191,20 +191,20 @@ def bootstrap(
         double_floats.canonical(lists), is_leaf=lambda leaf: isinstance(leaf, PerList)
     )
     if not leaves:
-        return lists  # of no metric there is no state, as in `mean`
+        return lists  # without metrics there are no states, as in `mean`
     states = _bootstrap(leaves, words, seeds, undefined)
     return merging.in_order(lists, jax.tree.unflatten(tree, states))
 
 
 def _warn_of_equal_ids(ids: Any, words: jax.Array) -> None:
-    """Warns where this host knows that all lists share one id."""
+    """Warns if this host knows that all lists share one id."""
     if isinstance(words, Tracer) or not words.is_fully_addressable:
         return
     numbers = np.asarray(words)
     if len(numbers) > 1 and (numbers == numbers[0]).all():
         warnings.warn(
             f"ids are all {np.asarray(ids).flat[0]}: lists with one id are drawn together, "
-            "so that resamples of these hardly differ; pass an id for each list",
+            "so their resamples hardly differ; pass an id for each list",
             stacklevel=3,
         )
 
@@ -213,7 +213,7 @@ def _warn_of_equal_ids(ids: Any, words: jax.Array) -> None:
 def _bootstrap(
     lists: list[PerList], ids: jax.Array, seeds: jax.Array, undefined: Undefined | None
 ) -> list[Bootstrap]:
-    lists, ids = shards.gathered((lists, ids))  # JAX does not draw from parts
+    lists, ids = shards.gathered((lists, ids))  # JAX does not draw from sharded arrays
     # For each metric, Σ weight and Σ weight·value at every cutoff.
     columns, counts = [], []
     for metric in lists:
@@ -221,11 +221,11 @@ def _bootstrap(
         value, weight, flags = moments.columns_of(metric, choice, moments.as_passed)
         columns += [weight, weight * value]
         counts.append(moments.counts_of_lists(metric, flags))
-    # One matrix for all metrics, which share their draws.
+    # Join the columns of all metrics in one matrix, because metrics share their draws.
     values = lax.stop_gradient(jnp.concatenate(columns, -1))
     values = values.reshape(len(ids), values.shape[-1])
     sums = resample.resampled(values, ids, seeds)
-    # Each metric takes back its own columns: two for every cutoff.
+    # Give each metric its own columns back: two for every cutoff.
     states, start = [], 0
     for metric, count in zip(lists, counts, strict=True):
         k = moments.cutoff_shape_of(metric)
@@ -244,12 +244,12 @@ def _bootstrap(
 
 @jax.jit
 def _means(state: Bootstrap) -> jax.Array:
-    """The mean of the lists and of every resample, `[*stacked, 1 + samples, *k]`."""
+    """Returns means of the lists and of every resample, `[*stacked, 1 + samples, *k]`."""
     axis = len(stacked_shape(state))
     rounded = state.sums.round()
     weight, weighted_value = (jnp.take(rounded, i, axis=axis) for i in (0, 1))
     means = arithmetic.ratio(weighted_value, weight)
-    # The first of the samples is the lists as they are; an empty resample has their mean.
+    # The first sample is the lists themselves; an empty resample takes its mean.
     plain = jnp.take(means, jnp.array([0]), axis=axis)
     return jnp.where(weight > 0, means, jnp.broadcast_to(plain, means.shape))
 
@@ -270,11 +270,11 @@ def _percentiles(state: Bootstrap, level: Number) -> tuple[jax.Array, jax.Array]
 
 
 def _has_error(state: Bootstrap) -> jax.Array:
-    """Whether there are at least two lists and the mean is not infinite, `[*k]` bool."""
-    # The products of an infinite value with draws of 0 make replicates NaN.
+    """True if there are at least two lists and the mean is not infinite, `[*k]` bool."""
+    # If a value is infinite, its products with draws of 0 make replicates NaN.
     mean, axis = state.compute(), len(stacked_shape(state))
-    # The state does not count the lists of each cutoff. Of a single list, every resample
-    # has a whole multiple of the weight; of two, about half of them do.
+    # The state does not count lists by cutoff, so tell by the weights: with a single list,
+    # every resample has a whole multiple of its weight; with two, about half of them do.
     weight = jnp.take(state.sums.round(), 0, axis=axis)
     multiples = arithmetic.ratio(weight, jnp.expand_dims(weight[state._at(0)], axis))
     is_whole = jnp.abs(multiples - jnp.round(multiples)) <= _WHOLE

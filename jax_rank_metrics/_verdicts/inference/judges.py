@@ -19,9 +19,9 @@ from jax_rank_metrics._verdicts.inference.weighted_means import (
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class PredictionPowered:
-    """A mean over lists that people have labelled, and over more that a judge has.
+    """A mean over lists that people have labelled, and over more lists of a judge.
 
-    Numbers are floats, or arrays `[cutoffs]` of a metric at several cutoffs.
+    Numbers are floats, or arrays `[cutoffs]` for a metric at several cutoffs.
 
     Attributes:
         mean: The estimate of the mean of people's values over all lists.
@@ -29,10 +29,10 @@ class PredictionPowered:
         judge_mean: The mean of the judge's values, over all of its lists.
         judge_bias: How far the judge is above people, on average over labelled lists.
         judge_bias_error: The standard error of `judge_bias`.
-        tuning: λ in [0, 1], how much the judge's values count. 0 leaves people alone.
-        worth: How many lists labelled by people alone would have this standard error. It
-            is a little below their number where the judge is of no help. Of clusters, where
-            there are any.
+        tuning: λ in [0, 1], how much the judge's values count. With 0, only people count.
+        worth: The number of lists that would give this standard error if people labelled
+            them and there were no judge. If the judge does not help, it is a little below
+            the number of labelled lists. A number of clusters, if there are any.
         n_eff: Effective number of labelled lists or clusters, (Σ weight)² / Σ weight².
         lists: Number of labelled lists that counted.
         other_lists: Number of lists that only the judge has labelled.
@@ -52,7 +52,9 @@ class PredictionPowered:
     undefined: int = 0
 
     def confidence_interval(self, level: Number = 0.95) -> tuple[Any, Any]:
-        """Returns the ends of an interval of the mean: Student's t with n_eff − 2 freedom.
+        """Returns the ends of an interval of the mean, by Student's t.
+
+        It has n_eff − 2 degrees of freedom.
 
         Args:
             level: The probability with which it should cover the mean, in (0, 1).
@@ -70,7 +72,7 @@ class PredictionPowered:
 
     @property
     def has_cutoffs(self) -> bool:
-        """Whether numbers are arrays of several cutoffs."""
+        """True if numbers are arrays with an entry for each cutoff."""
         return np.ndim(self.mean) > 0
 
     def at(self, index: int) -> "PredictionPowered":
@@ -79,20 +81,20 @@ class PredictionPowered:
         return dataclasses.replace(self, **fields)
 
     def at_cutoffs(self) -> list["PredictionPowered"]:
-        """Returns the estimate at each cutoff; the only one of a metric without cutoffs."""
+        """Returns the estimate at each cutoff, or the only one if there are no cutoffs."""
         count = len(self.mean) if self.has_cutoffs else 1
         return [self.at(index) for index in range(count)]
 
     def __float__(self) -> float:
-        """The mean; TypeError of several cutoffs."""
+        """Returns the mean; raises TypeError for several cutoffs."""
         return float(self.mean)
 
     def __format__(self, spec: str) -> str:
-        """The mean as a float; the repr without a format."""
+        """Formats the mean as a float; without a format, returns the repr."""
         return format(float(self), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        """The mean and its error, the numbers of lists, and what they are worth."""
+        """Shows the mean and its error, the numbers of lists, and their worth."""
         mean, error = (numbers_text(np.asarray(x)) for x in (self.mean, self.std_error))
         worth = ", ".join(f"{x:.3g}" for x in np.atleast_1d(self.worth))
         undefined = f"{self.undefined} undefined, " * bool(self.undefined)
@@ -112,18 +114,19 @@ def _interval(mean: Any, error: Any, freedom: Any, level: Number) -> tuple[Any, 
 class JudgedLists(NamedTuple):
     """Values of people and of a judge, in rows that are lists or clusters of lists.
 
-    A row holds a labelled list, another one, or, of a cluster, the means of both. What a
-    row lacks has the weight 0.
+    A row holds a labelled list or another list. If rows are clusters, it holds the mean of
+    its labelled lists and the mean of its other lists. A row without labelled lists, or
+    without others, has the weight 0 there.
 
     Shapes:
         human: `[rows, columns]`, the values of people.
-        judge: `[rows, columns]`, those of the judge in the labelled lists.
-        weights: `[rows, columns]`, of the labelled lists.
+        judge: `[rows, columns]`, the values of the judge in the labelled lists.
+        weights: `[rows, columns]`, the weights of the labelled lists.
         other_judge: `[rows, columns]`, the values of the judge in the other lists.
-        other_weights: `[rows, columns]`, of these.
+        other_weights: `[rows, columns]`, the weights of the other lists.
         noise: `[columns]`, how far rounding may move a value.
         counts: `[columns]`, the number of labelled lists that count.
-        other_counts: `[columns]`, that of the other lists.
+        other_counts: `[columns]`, the number of other lists that count.
     """
 
     human: np.ndarray
@@ -153,8 +156,8 @@ class JudgedLists(NamedTuple):
                 both of its weights are above 0.
             noise: `[columns]`.
             indices: `[labelled]`, the number of each labelled list among the judge's.
-            cluster_indices: `[lists]`, the cluster of each list; None for none.
-            is_labelled: `[labelled, columns]`, which of the lists people have looked at.
+            cluster_indices: `[lists]`, the cluster of each list; None without clusters.
+            is_labelled: `[labelled, columns]`, True if people have looked at the list.
         """
         of_judge, judge_weights = judge
         values, weights = np.zeros(of_judge.shape), np.zeros(of_judge.shape)
@@ -176,7 +179,7 @@ class JudgedLists(NamedTuple):
         return self._make(array[..., columns] for array in self)
 
     def moments(self) -> "JudgedMoments":
-        """Computes the moments from which λ and errors are made."""
+        """Computes the moments that λ and errors need."""
         human = WeightedMean.of(self.human, self.weights, self.noise)
         judge = WeightedMean.of(self.judge, self.weights, self.noise)
         all_lists = WeightedMean.of(
@@ -184,7 +187,7 @@ class JudgedLists(NamedTuple):
             np.concatenate([self.weights, self.other_weights]),
             self.noise,
         )
-        # Divisors are n − 1, in effective lists.
+        # Divide by n − 1, with effective numbers of lists.
         share = (
             human.share * human.n_eff / np.where(human.freedom > 0, human.freedom, 1)
         )
@@ -204,14 +207,15 @@ class JudgedLists(NamedTuple):
         tuning = moments.tuning(moments.n_eff, others_mean.n_eff)
         values = self.human - tuning * self.judge
         residual = WeightedMean.of(values, self.weights, self.noise)
-        # λ costs the residual a degree of freedom more: n − 2 in place of n − 1.
+        # λ costs the residual another degree of freedom: n − 2 instead of n − 1 are left.
         freedom = np.maximum(residual.freedom - 1, 0)
         scale = np.sqrt(residual.freedom / np.where(freedom > 0, freedom, 1))
         pulls, other_pulls = (
             deviations(mean.changes, mean.n_eff, mean.freedom)
             for mean in (residual, others_mean)
         )
-        # A cluster may be in both parts, whose deviations then rise and fall together.
+        # Add deviations before squaring: a cluster may be in both parts, and then its
+        # deviations rise and fall together.
         error = np.sqrt(((scale * pulls + tuning * other_pulls) ** 2).sum(0))
         error = np.where(freedom > 0, error, np.inf)
         alone = Summary.of(self.human, self.weights, self.noise).error
@@ -245,11 +249,11 @@ class JudgedMoments(NamedTuple):
     """Weighted moments of the values of people and judge, `[columns]` each.
 
     Attributes:
-        human_variance: Of people.
-        covariance: Of people and judge in the labelled lists.
-        judge_variance: Of the judge in the labelled lists.
-        variance_of_all: Of the judge in all of its lists.
-        mean_of_all: The mean of the judge in all of its lists.
+        human_variance: The variance of people's values.
+        covariance: The covariance of people and judge, over labelled lists.
+        judge_variance: The variance of the judge's values, over labelled lists.
+        variance_of_all: The variance of the judge's values, over all of its lists.
+        mean_of_all: The mean of the judge's values, over all of its lists.
         n_eff: The effective number of labelled lists.
     """
 
@@ -265,8 +269,8 @@ class JudgedMoments(NamedTuple):
     ) -> np.ndarray:
         """Computes λ, the share of the judge, for effective numbers of lists.
 
-        It is that of the smallest error, and 0 where the judge says nothing: it has no
-        other list, or equal values in all, or goes against people.
+        This λ makes the error smallest. It is 0 if the judge tells nothing: if it has no
+        other lists, equal values in all lists, or goes against people.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             tuning = (

@@ -1,16 +1,17 @@
-"""Bounds of a mean difference for a margin, which allow for lists that nobody has seen.
+"""Bounds of a mean difference for a margin, which allow for losses in unseen lists.
 
-Student's interval has the width 0 where no list differs, so that any margin passes; and
-where few lists lose much, most samples show less than the true loss. With the mean m of n
-lists, their shares p of the weight, and t of Student at n − 1, the lower bound is
+If no list differs, Student's interval has the width 0, so any margin passes. If few lists
+lose much, most samples show less than the true loss. With the mean m of the differences d
+of n lists, the lists' shares p of the weight, and Student's quantile t at n − 1 degrees of
+freedom, the lower bound is
 
     m + min(0, κ·(1 + 2t²) / (6v)) − t·√v,
     v = n/(n − 1)·Σ p²·(d − m)² + c·r²/(n·(n − 1)),    κ = Σ p³·(d − m)³.
 
-The term of κ is Johnson's, for a skewed mean. The last term of v is what a list that was
-not drawn may add: r is the largest difference seen, and c is 1; where fewer than `FEW`
-lists differ, c is 3, and r is as large as a difference can be. The upper bound is mirrored.
-Of hits, the bounds err in at most 6 % of samples of 20 to 800 lists, at a nominal 5 %.
+The term of κ is Johnson's, for a skewed mean. The last term of v allows for a list that was
+not drawn: r is the largest difference seen, and c is 1; if fewer than `FEW` lists differ,
+c is 3, and r is as large as a difference can be. The upper bound is mirrored. For hits, the
+bounds err in at most 6 % of samples of 20 to 800 lists, at a nominal 5 %.
 
 References:
     Johnson, Modified t tests and confidence intervals for asymmetrical populations, JASA
@@ -26,22 +27,22 @@ from jax_rank_metrics._values import intervals
 from jax_rank_metrics._verdicts.inference import weighted_means
 
 FEW = 15
-# The share of the range up to which a difference is none.
+# Differences up to this share of the range count as 0.
 _LEAST = 1e-6
 
 
 class MarginBounds(NamedTuple):
-    """The mean differences of columns, and what their bounds are made of.
+    """The mean differences of columns, and the numbers that give their bounds.
 
     Shapes:
         mean: `[columns]`.
-        variance: `[columns]`, of the mean, without what unseen lists may add.
+        variance: `[columns]`, the variance of the mean: v without its last term.
         third_moment: `[columns]`, κ.
         n_eff: `[columns]`, the effective number of lists.
         freedom: `[columns]`, degrees of freedom; 0 for fewer than two lists.
         num_differing: `[columns]`, the number of lists that differ.
-        ranges: `[columns]`, the largest difference that there can be.
-        largest: `[columns]`, the largest difference of a list.
+        ranges: `[columns]`, the largest difference that is possible in a list.
+        largest: `[columns]`, the largest size of a difference in the lists.
     """
 
     mean: np.ndarray
@@ -66,7 +67,7 @@ class MarginBounds(NamedTuple):
         Args:
             differences: `[lists, columns]`.
             weights: `[lists, columns]`; lists without a weight above 0 do not count.
-            ranges: `[columns]`, the largest difference that there can be.
+            ranges: `[columns]`, the largest difference that is possible in a list.
             noise: See `WeightedMean.of`.
         """
         means = weighted_means.WeightedMean.of(differences, weights, noise)
@@ -84,7 +85,7 @@ class MarginBounds(NamedTuple):
         )
 
     def over(self, ratio: float) -> "MarginBounds":
-        """Returns the bounds of `ratio` times as many lists, which vary as these do."""
+        """Returns the bounds for `ratio` times the number of lists, of the same spread."""
         n_eff = ratio * self.n_eff
         return self._replace(
             variance=self.variance / ratio,
@@ -96,7 +97,7 @@ class MarginBounds(NamedTuple):
 
     @property
     def error(self) -> np.ndarray:
-        """√v, `[columns]`; inf for fewer than two lists."""
+        """The standard error √v, `[columns]`; inf for fewer than two lists."""
         is_few = self.num_differing < FEW
         unseen = np.where(is_few, 3 * self.ranges**2, self.largest**2)
         has_freedom = self.freedom > 0
@@ -105,14 +106,14 @@ class MarginBounds(NamedTuple):
 
     @property
     def _skewness(self) -> np.ndarray:
-        """κ / (6v), `[columns]`."""
+        """The factor κ / (6v), `[columns]`."""
         squares = 6 * self.error**2
         return self.third_moment / np.where(squares > 0, squares, 1)
 
     def reach(self, level: float) -> np.ndarray:
-        """Returns how far the lower and the upper bound are from the mean, `[2, columns]`.
+        """Returns the distances of the lower and upper bound from the mean, `[2, columns]`.
 
-        Each errs with the probability 1 − level.
+        Each bound errs with the probability 1 − level.
         """
         quantile = intervals.student_quantiles(self.freedom, 2 * level - 1)
         return intervals.symmetric(0, self.error, quantile, np)[1] + self.skew(level)
@@ -146,12 +147,13 @@ class MarginBounds(NamedTuple):
 def ranges_of(sides: np.ndarray, weights: np.ndarray, is_share: bool) -> np.ndarray:
     """Returns the largest difference that two systems can have in a list, `[columns]`.
 
-    It is 1 for shares, and else how far the values of both systems are apart.
+    It is 1 for shares. For other values, it is the distance from the lowest to the highest
+    value of the two systems.
 
     Args:
-        sides: `[2, lists, columns]`, their values.
+        sides: `[2, lists, columns]`, the values of both systems.
         weights: `[2, lists, columns]`, 0 for lists that do not count.
-        is_share: Whether values are shares.
+        is_share: True if values are shares, from 0 to 1.
     """
     if is_share:
         return np.ones(sides.shape[-1])

@@ -1,6 +1,6 @@
 """P values in closed form, and their corrections for the number of comparisons.
 
-All of them are computed in NumPy on the host, `[comparisons]` at once.
+NumPy computes them on the host, for all comparisons at once: `[comparisons]`.
 """
 
 from typing import NamedTuple
@@ -15,10 +15,10 @@ class Outcome(NamedTuple):
     """The p values of a test, `[comparisons]` each."""
 
     p: np.ndarray
-    samples: int | np.ndarray = 0  # random permutations or resamples; 0 without
-    p_max: np.ndarray | None = None  # corrected by the largest of the family
-    # The distance from the mean to the ends of its interval, `[comparisons]`, or `[2, …]`
-    # where they differ; None for Student's.
+    samples: int | np.ndarray = 0  # random permutations or resamples; 0 if none were drawn
+    p_max: np.ndarray | None = None  # p corrected by the largest t of the family
+    # The distance from the mean to the ends of its interval, `[comparisons]`, or
+    # `[2, comparisons]` if the two ends differ; None for Student's interval.
     reach: np.ndarray | None = None
 
 
@@ -28,14 +28,14 @@ def student_p(
     freedom: np.ndarray,
     alternative: Alternative = "two-sided",
 ) -> np.ndarray:
-    """P values of means with these standard errors, by Student's t.
+    """Returns p values of means with these standard errors, by Student's t.
 
-    p is 1 where there are no degrees of freedom, and where both the mean and its error
-    are 0. An error of 0 makes it 0 or 1 for any other mean.
+    p is 1 without degrees of freedom, and if both the mean and its error are 0. If only the
+    error is 0, p is 0 or 1.
     """
     from scipy.special import stdtr
 
-    # The tail below −|t| is as large as that above |t|.
+    # Look at the tail below −|t|, which is as large as the tail above |t|.
     distance = {"greater": -mean, "less": mean}.get(alternative, -np.abs(mean))
     tails = 2 if alternative == "two-sided" else 1
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -49,29 +49,30 @@ def student_reach(
     level: float,
     alternative: Alternative = "two-sided",
 ) -> np.ndarray:
-    """Distance from a mean to the ends of its interval of Student's t.
+    """Returns the distance from a mean to the ends of its Student's t interval.
 
-    A one-sided interval has one end, which is nearer. The distance is inf for no degrees
-    of freedom, or hardly any.
+    A one-sided interval has one end, which is nearer. The distance is inf without degrees
+    of freedom, or with hardly any.
     """
     if alternative != "two-sided":
-        level = 2 * level - 1  # each end of this one is exceeded with 1 − level
+        level = 2 * level - 1  # the tail beyond each end then has the probability 1 − level
     return symmetric(0, error, student_quantiles(freedom, level), np)[1]
 
 
 def mcnemar_test(
     differences: np.ndarray, alternative: Alternative = "two-sided", mid_p: bool = False
 ) -> np.ndarray:
-    """P values of wins against losses, `[comparisons]`.
+    """Returns p values of wins against losses, `[comparisons]`.
 
     If both systems were equally good, each list in which they differ would be a win with
-    probability ½: p is a tail of the binomial distribution, and for "two-sided" twice the
-    smaller tail, but never above 1. It is that of `sign_flip_test` for all sign patterns.
+    probability ½. p is therefore a tail of the binomial distribution, and for "two-sided"
+    twice the smaller tail, but never above 1. `sign_flip_test` over all sign patterns gives
+    the same p.
 
     Args:
         differences: `[lists, comparisons]` of −1, 0 and 1.
-        alternative: "greater" asks for the tail of many wins, "less" for that of few.
-        mid_p: Whether an outcome as far out as the observed one counts half.
+        alternative: "greater" takes the tail of many wins, "less" the tail of few wins.
+        mid_p: True counts an outcome as far out as the observed one half.
 
     References:
         McNemar, Note on the sampling error of the difference between correlated
@@ -87,27 +88,28 @@ def mcnemar_test(
     extreme = {"greater": losses, "less": wins}.get(
         alternative, np.minimum(wins, losses)
     )
-    # By symmetry, P(at least as many wins) is P(at most as many losses).
+    # The wins and losses add up to `changed`, so many wins are few losses: both tails are
+    # lower tails of the binomial distribution.
     tail = bdtr(extreme, changed, 0.5)
-    # The tail without the outcome itself, which mid-p counts half.
+    # The tail without the observed outcome, because mid-p counts that half.
     below = np.where(extreme > 0, bdtr(np.maximum(extreme - 1, 0), changed, 0.5), 0)
     sides = 2 if alternative == "two-sided" else 1
     p = np.minimum(sides * tail, 1)
     if mid_p:
-        # Where wins equal losses, both tails hold the outcome observed.
+        # If wins equal losses, both tails hold the observed outcome.
         counted_twice = (sides == 2) & (wins == losses)
         p = p - (tail - below) * np.where(counted_twice, 0.5, sides / 2)
     return np.where(changed > 0, p, 1.0)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Holds the probability of any false alarm, by Holm's method.
+    """Returns p corrected to hold the probability of any false alarm (Holm's method).
 
-    The smallest of n is multiplied by n, the next by n − 1, and so on; no corrected value
-    is below that of a smaller p, and none exceeds 1.
+    The smallest of n is multiplied by n, the next by n − 1, and so on. Corrected values
+    never exceed 1, and a larger p never gets a smaller corrected value.
     """
     order = sorted(range(len(p)), key=p.__getitem__)
-    # Sorted p of four are multiplied by 4, 3, 2, 1, and may not fall after that.
+    # Four sorted p are multiplied by 4, 3, 2, 1; the running maximum keeps them in order.
     multiplied = p[order] * np.arange(len(p), 0, -1)
     corrected = np.empty(len(p))
     corrected[order] = np.minimum(np.maximum.accumulate(multiplied), 1)
@@ -115,10 +117,10 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def false_discovery_rate(p: np.ndarray) -> np.ndarray:
-    """Holds the expected share of false alarms among all alarms (Benjamini & Hochberg).
+    """Returns p corrected to hold the expected share of false alarms among all alarms.
 
-    The largest of n is multiplied by n / n, the next by n / (n − 1), and so on; no
-    corrected value is above that of a larger p.
+    The method of Benjamini & Hochberg multiplies the largest of n by n / n, the next by
+    n / (n − 1), and so on; a smaller p never gets a larger corrected value.
     """
     order = sorted(range(len(p)), key=lambda index: -p[index])
     multiplied = p[order] * len(p) / np.arange(len(p), 0, -1)

@@ -1,17 +1,18 @@
-"""The one source of random draws: of lists, seeds, sign flips and permutations.
+"""The only source of random draws: of lists, seeds, sign flips and permutations.
 
-Resamples of lists. A key becomes seeds, one for all lists and one for each resample
-(`seeds_of`). The word of a list in a resample is a hash of the list and these two seeds
-(`words_of`), so that a list has the same draws in every batch, on every host and for every
-system. Read as a number of the Poisson distribution, or as the number of a list, it draws
-lists.
+Resamples of lists. A key becomes seeds, one for all resamples and one for each resample
+(`seeds_of`). The word of a list in a resample is a hash of the list's id and these two
+seeds (`words_of`), so a list has the same draws in every batch, on every host and for every
+system. The word becomes a Poisson number, which says how often the list is drawn, or the
+number of a list to draw.
 
-Patterns of systems that change places. No two batches need the same ones, so each block of
-patterns has a key of its own (`count_reached`), from which come the bits that swap two
-systems (`random_swaps`) or the words that permute several (`random_orders`). For few
-lists, a hash is no substitute: its bits are not independent enough for sums of 14 signs.
+Patterns of systems that change places. Batches need not share patterns, so each block of
+patterns has a key of its own (`count_reached`). The key gives the bits that swap two
+systems (`random_swaps`) or the words that permute several (`random_orders`). A hash of the
+list would not do here: its bits are not independent enough for sums of 14 signs.
 
-Neither is ever stored for all samples: memory does not grow with their number.
+Neither draws nor patterns are ever stored for all samples, so memory does not grow with
+the number of samples.
 """
 
 import math
@@ -25,13 +26,13 @@ from jax import lax, random
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, types
 from jax_rank_metrics._values.double_floats import FloatPair
 
-# Draws that exist at once, and resamples among them: 4 MiB of counts, as floats.
+# The most draws that exist at once, 4 MiB of counts as floats, and the most resamples.
 DRAWS, RESAMPLES = 2**20, 2**10
-FEW = 64  # lists up to which resamples have exactly as many draws as there are lists
-BITS = 32  # patterns for which a word says whether two systems are swapped
+FEW = 64  # up to n = 64 lists, resamples draw exactly n; beyond, a Poisson number of them
+BITS = 32  # a word swaps two systems in this many patterns, one bit for each
 
 # P(n ≤ j) of a Poisson variable n of mean 1, in units of 2⁻³²: n is the number of these
-# thresholds that a uniform word of 32 bits reaches. It is never more than 12, which is
+# thresholds that a uniform word of 32 bits reaches. It is at most 12, because a larger n is
 # less likely than 2⁻³².
 _AT_MOST = np.cumsum([math.exp(-1) / math.factorial(j) for j in range(12)])
 THRESHOLDS = np.round(_AT_MOST * 2.0**32).astype(np.uint32)
@@ -40,7 +41,7 @@ THRESHOLDS = np.round(_AT_MOST * 2.0**32).astype(np.uint32)
 def seeds_of(key: types.Key | None, samples: int) -> jax.Array:
     """Draws random uint32 words `[1 + samples]`: a shared seed, then one per resample.
 
-    Without a key they are those of `jax.random.key(0)`.
+    Without a key, it takes `jax.random.key(0)`.
     """
     key = random.key(0) if key is None else inputs.prng_key(key)
     return random.bits(key, (1 + samples,), jnp.uint32)
@@ -53,16 +54,16 @@ def in_blocks(array: jax.Array, width: int) -> jax.Array:
 
 
 def words_of(ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array) -> jax.Array:
-    """Random words of lists in resamples, `[lists, samples]` uint32.
+    """Returns random words of lists in resamples, `[lists, samples]` uint32.
 
     Args:
-        ids: `[lists]` int32, or `[lists, 2]` as of `hash_ids`.
+        ids: `[lists]` int32, or `[lists, 2]` as from `hash_ids`.
         shared_seed: The first of `seeds_of`.
-        seeds: `[samples]`, those of these resamples.
+        seeds: `[samples]`, the seeds of these resamples.
     """
     low, high = (ids, None) if ids.ndim == 1 else (ids[:, 0], ids[:, 1])
     words = arithmetic.mix(low.astype(jnp.uint32) ^ shared_seed)
-    if high is not None:  # the draws are those of one word where the id fits it
+    if high is not None:  # an id that fits one word has the draws of that word
         fits = high == low >> 31
         words = jnp.where(fits, words, arithmetic.mix(words ^ high.astype(jnp.uint32)))
     return arithmetic.mix(words[:, None] + seeds[None, :])
@@ -71,7 +72,7 @@ def words_of(ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array) -> jax.Ar
 def poisson_draws(
     ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array
 ) -> jax.Array:
-    """Poisson variables of mean 1, `[lists, samples]` int32; arguments as of `words_of`."""
+    """Returns Poisson draws of mean 1, `[lists, samples]` int32; arguments: `words_of`."""
     words = words_of(ids, shared_seed, seeds)
     reached = [(words >= limit).astype(jnp.int32) for limit in THRESHOLDS]
     return sum(reached, jnp.zeros_like(reached[0]))
@@ -80,7 +81,7 @@ def poisson_draws(
 def multinomial_draws(
     lists: int, shared_seed: jax.Array, seeds: jax.Array
 ) -> jax.Array:
-    """Number of times that each list is drawn in n draws of n, `[lists, samples]`."""
+    """Counts how often each of n lists is drawn in n draws, `[lists, samples]`."""
     ids = jnp.arange(lists, dtype=jnp.int32)
     drawn = words_of(ids, shared_seed, seeds) % jnp.uint32(lists)  # [draws, samples]
     is_drawn = drawn[None] == ids[:, None, None].astype(jnp.uint32)
@@ -88,39 +89,39 @@ def multinomial_draws(
 
 
 def draws_of_lists(lists: int, shared_seed: jax.Array, seeds: jax.Array) -> jax.Array:
-    """Counts how often each list is drawn, `[lists, samples]`, as `words_of` documents."""
+    """Counts how often each list is drawn, `[lists, samples]`; seeds as in `words_of`."""
     if lists <= FEW:
-        # Poisson draws, whose number varies, would leave out too many lists.
+        # The number of Poisson draws varies, so they would leave out too many lists.
         return multinomial_draws(lists, shared_seed, seeds)
     return poisson_draws(jnp.arange(lists, dtype=jnp.int32), shared_seed, seeds)
 
 
 def draws_of_seeds(seed_count: int, samples: int, key: jax.Array) -> np.ndarray:
-    """Counts how often each seed is drawn, in draws of all seeds, `[samples, seeds]`."""
-    if seed_count == 1:  # a fixed system needs no program
+    """Counts how often each of n training seeds is drawn in n draws, `[samples, seeds]`."""
+    if seed_count == 1:  # skip the compiled program, because nothing can vary
         return np.ones((samples, 1), int)
     draws = np.asarray(random.randint(key, (samples, seed_count), 0, seed_count))
-    # Each resample counts in bins of its own.
+    # Give each resample its own bins, so that one call counts all resamples.
     bins = draws + seed_count * np.arange(samples)[:, None]
     return np.bincount(bins.ravel(), minlength=bins.size).reshape(bins.shape)
 
 
 def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
-    """Σ n·values over lists, for the Poisson draws n of every resample.
+    """Returns Σ n·values over lists, for the Poisson draws n of every resample.
 
     Args:
         values: `[lists, columns]`.
-        ids: `[lists]` int32, on which the draws of a list depend, or `[lists, 2]` as of
-            `hash_ids`.
-        seeds: `[1 + samples]`, as of `seeds_of`.
+        ids: `[lists]` int32, or `[lists, 2]` as from `hash_ids`; the draws of a list depend
+            on its id.
+        seeds: `[1 + samples]`, as from `seeds_of`.
 
     Returns:
-        `[1 + samples, columns]`; the first row is the plain sums, n = 1.
+        `[1 + samples, columns]`; the first row holds the plain sums, n = 1.
     """
     (lists, columns), samples = values.shape, len(seeds) - 1
     width = min(samples, RESAMPLES)
     rows = max(min(DRAWS // width, lists), 1)
-    # Padding has the id 0, and adds zeros.
+    # Padding has the id 0 and values of 0, so it adds nothing.
     blocks_of_lists = in_blocks(values, rows), in_blocks(ids, rows)
     start = jnp.zeros((1 + width, columns), values.dtype)
     start = meshes.match_varying(FloatPair.of(start), blocks_of_lists)
@@ -132,7 +133,8 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
             values, ids = block
             n = poisson_draws(ids, seeds[0], block_seeds).astype(values.dtype)
             n = jnp.concatenate([jnp.ones((rows, 1), n.dtype), n], axis=-1)
-            # A block has so few lists that plain sums lose nothing; blocks add in pairs.
+            # A block has so few lists that plain sums lose nothing; totals of blocks need
+            # pairs of floats.
             sums = jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
             return total + FloatPair.of(sums), None
 
@@ -155,7 +157,7 @@ def sums_of_resamples(
     Args:
         values: `[lists, columns]`.
         shared_seed: The first of `seeds_of`.
-        seeds: `[samples]`, those of these resamples.
+        seeds: `[samples]`, the seeds of these resamples.
     """
     lists = len(values)
     if lists <= FEW:
@@ -166,14 +168,14 @@ def sums_of_resamples(
 
 
 def random_swaps(key: jax.Array, patterns: int, lists: int) -> jax.Array:
-    """Whether two systems are swapped, `[patterns, lists]` bool; a multiple of `BITS`."""
+    """Draws swaps of two systems, `[patterns, lists]` bool; patterns a multiple of `BITS`."""
     words = random.bits(key, (patterns // BITS, lists), jnp.uint32)
     bit = jnp.arange(BITS, dtype=jnp.uint32)[:, None, None]
     return (words[None] >> bit & 1).astype(bool).reshape(patterns, lists)
 
 
 def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
-    """Words `[patterns, lists]` uint32, which hashed in turn permute many systems."""
+    """Draws words `[patterns, lists]` uint32; hash them again for each system to permute."""
     list_key, pattern_key = random.split(key)
     of_lists = random.bits(list_key, (lists,), jnp.uint32)
     of_patterns = random.bits(pattern_key, (patterns,), jnp.uint32)
@@ -183,13 +185,13 @@ def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
 def count_reached(
     reached: Callable[[jax.Array], jax.Array], key: jax.Array, samples: int
 ) -> jax.Array:
-    """Counts the random patterns that reach thresholds, shaped as these.
+    """Counts the random patterns that reach each threshold, in the shape of thresholds.
 
     Args:
-        reached: A function of the key of a block, which returns what each pattern of the
-            block reaches, `[patterns, …]` bool.
+        reached: A function of the key of a block. It returns which thresholds each pattern
+            of the block reaches, `[patterns, …]` bool.
         key: A typed PRNG key.
-        samples: Number of patterns; the last block is cut to it.
+        samples: Number of patterns; those of the last block beyond it do not count.
     """
     patterns, *shape = jax.eval_shape(reached, key).shape
 
