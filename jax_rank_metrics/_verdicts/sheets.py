@@ -1,4 +1,4 @@
-"""A table before it has a format, and as text, Markdown, HTML, LaTeX, CSV and JSON."""
+"""The contents of a table, and the table as text, Markdown, HTML, LaTeX, CSV and JSON."""
 
 import csv
 import html
@@ -29,7 +29,7 @@ def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     lines = []
     for row in (header, *rows):
         text = io.StringIO(newline="")
-        # Fields that hold a letter of the end of lines are quoted, such as a lone "\r".
+        # With this line end, fields that hold a lone "\r" or "\n" are quoted.
         csv.writer(text, lineterminator="\r\n").writerow(row)
         lines.append(text.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)
@@ -38,16 +38,16 @@ def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def csv_of_records(records: Sequence[Mapping[str, Any]]) -> str:
     """Returns records as CSV; None is an empty field.
 
-    A field that holds fields of its own becomes a column for each of them.
+    A field that holds a record becomes a column for each field of this record.
     """
     rows = [flat_record(record) for record in records]
-    # Only runs of several seeds have the fields of seeds, so that records may differ.
+    # Records may differ: only runs with several seeds have fields of seeds.
     header = list(dict.fromkeys(name for row in rows for name in row))
     return csv_of(header, ([row.get(name) for name in header] for row in rows))
 
 
 def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a record with a field for each of those that its fields hold."""
+    """Returns a record in which the fields of nested records are fields as well."""
     return dict(_columns(record))
 
 
@@ -64,7 +64,7 @@ def _columns(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def json_of(document: Any) -> str:
     """Returns a document as JSON, with a line for each item of a list."""
-    # A record takes a line, so that files of results can be compared line by line.
+    # Write each record on one line, so that a diff of two files compares records.
     items = document if isinstance(document, list) else [document]
     lines = [json.dumps(plain(item), ensure_ascii=False) for item in items]
     text = ",\n ".join(lines)
@@ -101,7 +101,7 @@ def count_text(number: int, noun: str, plural_ending: str = "s") -> str:
 def fixed_point(number: float, digits: int, sign: str = "") -> str:
     """Formats a number with this many digits after the point; a zero has no sign.
 
-    Numbers so large that no digit after the point is known have an exponent.
+    From 10¹² on, numbers have an exponent, because digits after the point are not known.
 
     >>> fixed_point(-0.0004, 3), fixed_point(0.0004, 3, sign="+"), fixed_point(-0.5, 1)
     ('0.000', '0.000', '-0.5')
@@ -113,12 +113,12 @@ def fixed_point(number: float, digits: int, sign: str = "") -> str:
 
 
 class Cell(NamedTuple):
-    """A number as it is printed, and what stands beside it."""
+    """A number as it is printed, with its interval and its marks."""
 
     number: str
     interval: tuple[str, str] | None = None
     is_best: bool = False
-    marks: str = ""  # of significance, such as "†" or "ab"
+    marks: str = ""  # marks of significance, such as "†" or "ab"
 
 
 class Sheet(NamedTuple):
@@ -129,12 +129,12 @@ class Sheet(NamedTuple):
         headings: The heading of each column with numbers, and the heading that it shares
             with its neighbours, or "".
         names: The names of each row.
-        cells: The cells of each row; None where a run has no such metric.
-        note: What stands below the table.
-        legend: What the marks of significance mean, or "".
+        cells: The cells of each row; None if a run has no such metric.
+        note: The text below the table.
+        legend: The meaning of the marks of significance, or "".
         records: All digits of all numbers, as CSV and JSON hold them; the keys of every
             record are the same.
-        document: What JSON holds instead of records; None for the records.
+        document: The contents of JSON, if it does not hold the records; else None.
     """
 
     name_headings: Sequence[str]
@@ -153,7 +153,7 @@ class Sheet(NamedTuple):
         ]
 
     def on_one_line(self) -> "Sheet":
-        """Returns the sheet with all names, which callers choose, on one line each."""
+        """Returns the sheet with every text on one line: callers choose names freely."""
 
         def line(text: str) -> str:
             return " ".join(text.split())
@@ -166,10 +166,10 @@ class Sheet(NamedTuple):
         )
 
     def with_names(self, names: Mapping[str, str]) -> "Sheet":
-        """Returns the sheet with other names of its metrics, which records keep.
+        """Returns the sheet with other names of its metrics; records keep the old names.
 
         Raises:
-            ValueError: if a name is of no metric.
+            ValueError: if a key of `names` is not a metric of the table.
         """
         known = [name for _, name in self.headings]
         if "metric" in self.name_headings[-1:]:
@@ -180,20 +180,26 @@ class Sheet(NamedTuple):
             headings = [(group, names.get(name, name)) for group, name in self.headings]
             sheet = self._replace(headings=headings)
         if unknown := sorted(names.keys() - {*known}):
-            raise ValueError(f"names holds {unknown[0]!r}; pass some of {known}")
+            raise ValueError(
+                f"names holds {unknown[0]!r}, which is not in the table; pass some of "
+                f"{known}"
+            )
         return sheet
 
     def with_signatures(self, texts: Mapping[str, str]) -> "Sheet":
         """Returns the sheet with the signatures of its metrics in the note and records.
 
         Raises:
-            ValueError: if no record is of a metric that has one.
+            ValueError: if no metric of the table has a signature.
         """
         metrics = ((record, record.get("metric", "")) for record in self.records)
         rows = [record | {"signature": texts.get(metric)} for record, metric in metrics]
         parts = dict.fromkeys(row["signature"] for row in rows if row["signature"])
         if not parts:
-            raise ValueError("signatures are of none of the metrics in the table")
+            raise ValueError(
+                "signatures has none of the metrics in the table; pass the signatures of "
+                "its metrics"
+            )
         return self._replace(note="; ".join([self.note, *parts]), records=rows)
 
 
@@ -201,13 +207,13 @@ def number_with_interval(
     number: float, low: float, high: float, digits: int, sign: str = ""
 ) -> Cell:
     """Returns a cell with a number and its interval, with this many digits."""
-    # Ends have no plus sign, also where the number has one.
+    # Ends have no plus sign, even if the number has one.
     interval = fixed_point(low, digits), fixed_point(high, digits)
     return Cell(fixed_point(number, digits, sign), interval)
 
 
 def names_without_repetition(sheet: Sheet) -> list[list[str]]:
-    """Returns the names of each row, without those that repeat the names of the row above.
+    """Returns the names of each row, with "" for names that repeat the row above.
 
     The last name of a row always stays.
     """
@@ -223,7 +229,7 @@ def names_without_repetition(sheet: Sheet) -> list[list[str]]:
 
 
 def note_of(sheet: Sheet, best: str) -> str:
-    """Returns the note and what marks mean; `best` says how the best is marked."""
+    """Returns the note and the legend; `best` says how the best number is marked."""
     has_best = any(cell and cell.is_best for row in sheet.cells for cell in row)
     parts = [sheet.note, f"best is {best}" if has_best else "", sheet.legend]
     return "; ".join(filter(None, parts))
@@ -237,7 +243,7 @@ _ESCAPES = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    # A row that starts with one of these would be an argument of the row above.
+    # After the \\ of the row above, LaTeX would read these as its arguments.
     "[": "{[}",
     "*": "{*}",
     "†": r"\dag{}",
@@ -248,7 +254,7 @@ _ESCAPES = {
 
 
 class _Style(NamedTuple):
-    """The marks of a format."""
+    """The marks, the padding and the escapes of a format."""
 
     best: tuple[str, str]  # before and after the best number
     marks: str  # a template for the marks of significance
@@ -257,7 +263,7 @@ class _Style(NamedTuple):
 
 
 def as_text(sheet: Sheet) -> str:
-    """Returns a table of plain text, in which the best has a `*`."""
+    """Returns a table of plain text, in which the best number has a `*`."""
     rows, are_right = _texts(sheet, _TEXT)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(row).rstrip() for row in _padded(rows, widths, are_right)]
@@ -267,7 +273,7 @@ def as_text(sheet: Sheet) -> str:
 
 
 def as_markdown(sheet: Sheet) -> str:
-    """Returns a table of GitHub's Markdown, in which the best is bold."""
+    """Returns a table of GitHub's Markdown, in which the best number is bold."""
     rows, are_right = _texts(sheet, _MARKDOWN)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [f"| {' | '.join(row)} |" for row in _padded(rows, widths, are_right)]
@@ -281,8 +287,8 @@ def as_markdown(sheet: Sheet) -> str:
 
 
 def as_html(sheet: Sheet) -> str:
-    """Returns a table of HTML, in which the best is bold and the note is the caption."""
-    # The header is made below, of two rows where columns share headings.
+    """Returns an HTML table, with the best number bold and the note as the caption."""
+    # Skip the header of `_texts`: this one has two rows if columns share headings.
     (_, *rows), are_right = _texts(sheet, _HTML)
     groups = itertools.groupby(group for group, _ in sheet.headings)
     spans = [(group, len(list(members))) for group, members in groups]
@@ -315,24 +321,24 @@ def as_html(sheet: Sheet) -> str:
 
 
 def _texts(sheet: Sheet, style: _Style) -> tuple[list[list[str]], list[bool]]:
-    """Returns the header and the rows as texts, and which columns are flush right."""
+    """Returns the header and rows as texts, and True for columns that are flush right."""
     columns = sheet.columns()
     headings = [" ".join(filter(None, heading)) for heading in sheet.headings]
     header = [style.escape(heading) for heading in (*sheet.name_headings, *headings)]
     names = [[*map(style.escape, row)] for row in names_without_repetition(sheet)]
     texts = [_column(column, style) for column in columns]
     rows = [[*row, *(text[i] for text in texts)] for i, row in enumerate(names)]
-    # Cells with intervals are padded to one width, and need no alignment.
+    # Cells with intervals are padded to one width already, so they need no alignment.
     are_right = [not any(cell and cell.interval for cell in cells) for cells in columns]
     return [header, *rows], [False] * len(sheet.name_headings) + are_right
 
 
 def _column(column: Sequence[Cell | None], style: _Style) -> list[str]:
-    """The cells of a column as texts; numbers and intervals stand below each other."""
+    """Returns the cells of a column as texts, with numbers and intervals aligned."""
     cells = [cell for cell in column if cell]
     width = max((len(cell.number) for cell in cells), default=0)
     tails = [_tail(cell, style) for cell in cells]
-    # Only plain text has columns of letters; elsewhere marks may be of any width.
+    # Pad after marks in plain text alone: in other formats letters differ in width.
     tail_width = max(map(len, tails), default=0) if style.padding == " " else 0
 
     def text(cell: Cell | None) -> str:
@@ -348,7 +354,7 @@ def _column(column: Sequence[Cell | None], style: _Style) -> list[str]:
 
 
 def _tail(cell: Cell, style: _Style) -> str:
-    """Returns what follows a number."""
+    """Returns the text after a number: the end of bold type or a `*`, and marks."""
     marks = style.marks.format(cell.marks) if cell.marks else ""
     return style.best[1] * cell.is_best + marks
 
@@ -371,16 +377,17 @@ def _markdown(text: str) -> str:
 
 _TEXT = _Style(("", "*"), "{}", " ", str)
 _MARKDOWN = _Style(("**", "**"), "<sup>{}</sup>", "", _markdown)
-# A figure space is as wide as a digit.
+# A figure space is as wide as a digit, so padded numbers stay aligned.
 _HTML = _Style(("<b>", "</b>"), "<sup>{}</sup>", "\N{FIGURE SPACE}", html.escape)
 
 
 class _LatexColumn:
     """A column of numbers, which takes several columns of a `tabular`.
 
-    The digits before the point and those after it have a column each, which meet at the
-    point: bold digits may be wider than others, and marks follow them. Intervals have the
-    same number of digits after the point and are never bold, so they are flush right.
+    Digits before the point have one column, and digits after it another. The two meet at
+    the point, so numbers stay aligned even if bold digits are wider or marks follow. All
+    ends of intervals have the same number of digits after the point and are never bold, so
+    it is enough to set them flush right.
 
     Attributes:
         format: The letters of the columns, as `tabular` takes them.
@@ -393,12 +400,12 @@ class _LatexColumn:
         )
         self._has_interval = any(cell and cell.interval for cell in cells)
         self._number_format = "r@{}l" if self._is_split else "r"
-        # Each end of an interval has a column, flush right.
+        # Each end of an interval has its own column, flush right.
         self.format = self._number_format + "@{~}r@{~}r" * self._has_interval
         self.width = 1 + self._is_split + 2 * self._has_interval
 
     def text(self, cell: Cell | None) -> str:
-        """Returns a cell, with `&` between its columns."""
+        """Returns the LaTeX of a cell, with `&` between its columns."""
         if cell is None:
             return self.heading("--")
         number = self._number(cell)
@@ -408,7 +415,7 @@ class _LatexColumn:
         return f"{number} & [{low}, & {high}]"
 
     def heading(self, text: str) -> str:
-        """Returns a text in the middle of the column."""
+        """Returns a text over the whole column, centred unless numbers have no point."""
         alignment = "c" if self._is_split else "r"
         return rf"\multicolumn{{{self.width}}}{{{alignment}}}{{{text}}}"
 
@@ -443,7 +450,7 @@ def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None)
     has_groups = any(labels and not labels[0] for labels in labels_of_rows)
     rows: list[str] = []
     for labels, cells in zip(labels_of_rows, sheet.cells, strict=True):
-        # Space between the rows of a name and those of the next.
+        # Leave space before the rows of the next name.
         if rows and has_groups and labels[0]:
             rows.append(r"\addlinespace")
         texts = map(_LatexColumn.text, columns, cells)
@@ -477,7 +484,7 @@ def _group_headings(sheet: Sheet, columns: Sequence[_LatexColumn]) -> Iterator[s
     """Yields a row of the headings that columns share, and the rules below it."""
     if not any(group for group, _ in sheet.headings):
         return
-    # LaTeX counts from 1, and a column of numbers takes several of its columns.
+    # LaTeX counts columns from 1; a column of numbers takes several of them.
     first = len(sheet.name_headings) + 1
     cells, rules = [""] * len(sheet.name_headings), []
     pairs = zip(sheet.headings, columns, strict=True)
@@ -495,16 +502,16 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _number(text: str) -> str:
-    """A number as LaTeX writes it: with a minus, and powers of ten instead of `e`."""
+    """Returns a number in LaTeX: with a minus, and powers of ten instead of `e`."""
     text = text.replace("inf", r"$\infty$")
     text = re.sub(r"([\d.]+)e-0*(\d+)", r"$\1\\cdot 10^{-\2}$", text)
-    # 1e-05 is 10⁻⁵, without a factor.
+    # Write 1e-05 as 10⁻⁵, without the factor 1.
     text = text.replace(r"$1\cdot ", "$").replace("≤", r"$\leq$")
-    # All that remain but those of exponents, which follow a brace.
+    # Replace every other hyphen: the minus of an exponent follows a brace.
     return re.sub(r"(?<!{)-", "$-$", text)
 
 
 def _escape(text: str) -> str:
     text = "".join(_ESCAPES.get(character, character) for character in text)
-    # No line ends at a sign, or between a dagger and what it says.
+    # Keep ≤ and a dagger on one line with the text that belongs to them.
     return text.replace(r" $\leq$ ", r"~$\leq$~").replace(r"\dag{} ", r"\dag{}~")

@@ -367,7 +367,7 @@ CASES = {
     "a choice of a signature": (ValueError, "ties is 'first'; pass one of expected, input, ", lambda: jrm.signature("ndcg", ties="first"), lambda: [jrm.signature("ndcg", ties=word) for word in TIES.split()]),
     "an option beside a metric": (ValueError, "rel is no choice of rankings, means or files; .*options of recall belong to the metric, as in 'recall(rel=2)@10'", lambda: jrm.signature("recall@5", rel=2), lambda: jrm.signature("recall(rel=2)@5")),
     "a signature of no metric": (TypeError, "metrics: 'metric' is 3", lambda: jrm.signature(3), lambda: (jrm.signature(jrm.ndcg), jrm.signature(functools.partial(jrm.ndcg, k=10)))),
-    "a table of other signatures": (ValueError, "signatures are of none of the metrics in the table", lambda: jrm.table({"mrr": np.float32([0.5, 1.0])}, signatures={"map": "ap|def:1"})),
+    "a table of other signatures": (ValueError, "signatures has none of the metrics in the table; pass the signatures of its metrics", lambda: jrm.table({"mrr": np.float32([0.5, 1.0])}, signatures={"map": "ap|def:1"})),
     "sizes of groups by the name of LightGBM": (TypeError, "lists of flat arrays are segment_ids=jrm.pack(group), and of sizes segment_ids=jrm.pack(np.repeat(", lambda: jrm.evaluate("mrr", Y[0], S[0], group=[2, 1]), lambda: jrm.evaluate("mrr", Y[0], S[0], segment_ids=jrm.pack(np.repeat(np.arange(2), [2, 1])))),
     "strings as segments": (TypeError, "segment_ids holds strings; pass segment_ids=jrm.pack(ids)", lambda: jrm.rank(Y[0], S[0], segment_ids=["q", "q", "r"], num_segments=2), lambda: jrm.rank(Y[0], S[0], segment_ids=jrm.pack(["q", "q", "r"]))),
 }  # fmt: skip

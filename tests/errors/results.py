@@ -92,7 +92,7 @@ CASES = {
     "stars of no baseline": (ValueError, "stars are for one baseline; pass its name as compare", lambda: jrm.table(RUNS, stars=(0.05,)), lambda: jrm.table(RUNS, compare="bm25", stars=(0.05,))),
     "stars of several baselines": (ValueError, "stars are for one baseline", lambda: jrm.table(RUNS, compare=[*RUNS], stars=(0.05,)), lambda: jrm.table(RUNS, compare="bm25", stars=(0.05,))),
     "stars of 1": (ValueError, "stars is 1; pass a number above 0 and below 1", lambda: jrm.table(RUNS, stars=(1,)), lambda: jrm.table(RUNS, compare="bm25", stars=(0.99,))),
-    "names of no metric": (ValueError, "names holds 'x'; pass some of [", lambda: jrm.table(RUNS, names={"x": "y"}), lambda: jrm.table(RUNS, names={"mrr": "y"})),
+    "names of no metric": (ValueError, "names holds 'x', which is not in the table; pass some of [", lambda: jrm.table(RUNS, names={"x": "y"}), lambda: jrm.table(RUNS, names={"mrr": "y"})),
     "table of nothing": (ValueError, "empty", lambda: jrm.table({}), lambda: jrm.table({"mrr": A})),
     "table of a run of nothing": (ValueError, "empty", lambda: jrm.table({"a": {}}), lambda: jrm.table({"a": {"mrr": A}})),
     "table of a list": (TypeError, "results: got a list", lambda: jrm.table([RUNS]), lambda: (jrm.table(RUNS["bm25"]), jrm.table(RUNS))),

@@ -15,7 +15,7 @@ class Outcome(NamedTuple):
     """The p values of a test, `[comparisons]` each."""
 
     p: np.ndarray
-    samples: int | np.ndarray = 0  # random permutations or resamples; 0 if none were drawn
+    samples: int | np.ndarray = 0  # random permutations or resamples; 0 without
     p_max: np.ndarray | None = None  # p corrected by the largest t of the family
     # The distance from the mean to the ends of its interval, `[comparisons]`, or
     # `[2, comparisons]` if the two ends differ; None for Student's interval.
@@ -55,7 +55,8 @@ def student_reach(
     of freedom, or with hardly any.
     """
     if alternative != "two-sided":
-        level = 2 * level - 1  # the tail beyond each end then has the probability 1 − level
+        # Each end of an interval at this level is exceeded with probability 1 − level.
+        level = 2 * level - 1
     return symmetric(0, error, student_quantiles(freedom, level), np)[1]
 
 
@@ -88,7 +89,7 @@ def mcnemar_test(
     extreme = {"greater": losses, "less": wins}.get(
         alternative, np.minimum(wins, losses)
     )
-    # The wins and losses add up to `changed`, so many wins are few losses: both tails are
+    # Many wins are few losses, because they add up to `changed`. Both tails are therefore
     # lower tails of the binomial distribution.
     tail = bdtr(extreme, changed, 0.5)
     # The tail without the observed outcome, because mid-p counts that half.

@@ -1,12 +1,11 @@
 """Randomisation tests: systems that might as well have changed places in each list.
 
-A pattern puts the systems of every list in some order. If all systems were equal, no
-pattern would be less likely than that of the data, and p is the share of patterns whose
-statistic is at least as far out. Two systems that are swapped in a list flip the sign of
-its difference: so Fisher's test is that of two systems, and Tukey's that of several. Where
-two ratios weigh the lists differently, lists have no differences, and the value and the
-weight of one system change places with those of the other. Where there are few patterns,
-all of them are tried.
+A pattern puts the systems of every list in some order. If all systems were equal, every
+pattern would be as likely as the pattern of the data, so p is the share of patterns whose
+statistic is at least as far out. Fisher's test is for two systems: swapping them in a list
+flips the sign of its difference. Tukey's test is for several. If two ratios weigh the lists
+differently, lists have no differences; the two systems then swap both value and weight. If
+there are few patterns, all of them are tried.
 """
 
 import functools
@@ -27,16 +26,16 @@ from jax_rank_metrics._values import list_arrays
 from jax_rank_metrics._verdicts.inference import p_values, resample
 from jax_rank_metrics._verdicts.inference.weighted_means import Ratios
 
-ROWS = 1024  # lists that are rearranged at once
-VALUES = 2**20  # rearranged values that exist at once: 4 MiB of floats
-# t of single floats is that of doubles to this share of 1 + |t|, and a larger t than this
-# may come from an error that is rounding alone.
+ROWS = 1024  # the most lists that are rearranged at once
+VALUES = 2**20  # the most rearranged values that exist at once: 4 MiB of floats
+# t in float32 differs from t in float64 by up to this share of 1 + |t|. Larger t are cut to
+# `LARGEST`, because their standard error may be rounding alone.
 SLACK, LARGEST = 1e-5, 1e5
 Numbers = np.ndarray | jax.Array
-# Draws patterns of data, of a key and their number, and returns what `Reached` takes.
+# Draws patterns, given the data, a key and the number of patterns, for `Reached` to read.
 Draw = Callable[[Any, jax.Array, int], Any]
-# Says which patterns reach which thresholds, `[patterns, …]` bool, in `numpy` or
-# `jax.numpy`; the thresholds are the first argument after what was drawn.
+# Tells for each pattern and threshold if it is reached, `[patterns, …]` bool. Arguments:
+# `numpy` or `jax.numpy`, the result of `Draw`, the thresholds, and further ones.
 Reached = Callable[..., Numbers]
 # Numerators and weights, `[systems, lists]` each, of every task.
 Terms = Sequence[tuple[Any, Any]]
@@ -50,37 +49,36 @@ def sign_flip_test(
     mid_p: bool = False,
     with_max: bool = False,
 ) -> p_values.Outcome:
-    """P values of the sums of `terms` under random changes of their signs.
+    """Returns p values of the sums of `terms`, by random changes of their signs.
 
     If it made no difference which system is which, each list's term might as well have
     had the other sign. p is the share of sign patterns under which the sum is at least as
     far from 0 as the observed sum.
 
-    The largest t of several comparisons corrects p for their number, and loses less than
-    Holm where comparisons are alike: p_max of the comparison with the largest t is the
-    share of patterns in which the largest t of all is at least as large. The next is
-    compared with the largest t of all but the first, and so on; no p_max is below that of
-    a larger t. A flip leaves Σx² as it is, so that the t of a flipped sum S* grows with
-    S* / √Σx² alone, and that is what is compared. (Where comparisons have different
-    numbers of lists, t would also depend on them. The ratio does not, so that
-    comparisons of few lists do not set the largest one.)
+    p_max corrects p for the number of comparisons by their largest t, and loses less than
+    Holm if comparisons are similar. For the comparison with the largest t, it is the share
+    of patterns in which the largest t of all comparisons is at least as large. The next
+    comparison leaves out the first, and so on; a smaller t never gets a smaller p_max. A
+    flip does not change Σx², so the t of a flipped sum S* rises with S* / √Σx² alone, and
+    the test compares this ratio. (t also depends on the number of lists, and the ratio does
+    not. If the numbers differ, comparisons of few lists therefore do not dominate.)
 
     Args:
         terms: `[lists, comparisons]` float64, the weighted difference of each list.
         key: A typed PRNG key.
-        samples: Number of sign patterns to draw. All 2ⁿ of them are used instead where
-            they are no more than this, n being the lists with a term other than 0.
-        alternative: On which side of 0 sums are far from it: either for "two-sided", above
+        samples: Number of sign patterns to draw. All 2ⁿ of them are used instead if there
+            are no more than this, n being the number of lists with a term other than 0.
+        alternative: The side on which sums are far from 0: either for "two-sided", above
             for "greater", below for "less".
-        mid_p: Whether patterns of a sum as far from 0 as the observed one count half.
-            Such a p errs less on the safe side where few patterns differ in their sums,
+        mid_p: True counts patterns of a sum as far from 0 as the observed sum half. p then
+            errs less on the safe side if the sums of patterns have few different values,
             but may be too small.
-        with_max: Whether to compute p_max.
+        with_max: True computes p_max.
 
     Returns:
-        The p values, and the number of random patterns: 0 where all were used. The
-        pattern that changes no sign counts as one more sample, never as half a one, so
-        that p is at least 1 / (1 + samples). p is 1 where all terms are 0.
+        The p values, and the number of random patterns: 0 if all were used. The pattern
+        that changes no sign counts as one more sample, always in full, so that p is at
+        least 1 / (1 + samples). p is 1 if all terms are 0.
 
     References:
         Westfall & Young, Resampling-based multiple testing, 1993, algorithm 4.1.
@@ -89,9 +87,10 @@ def sign_flip_test(
     """
     terms = -terms if alternative == "less" else terms
     largest = np.abs(terms).max(0, initial=0)
-    # No share depends on the unit, but float32 sums do: they may over- or underflow.
+    # Scale the terms: shares do not depend on the unit, but float32 sums may over- or
+    # underflow.
     terms = terms / np.maximum(largest, np.finfo(np.float64).tiny)
-    terms = terms[(terms != 0).any(1)]  # the sign of a zero changes nothing
+    terms = terms[(terms != 0).any(1)]  # flipping the sign of zeros changes nothing
     two_sided = np.array(alternative == "two-sided")
     sums = np.abs(terms.sum(0)) if two_sided else terms.sum(0)
     slack = list_arrays.ROUNDING * np.abs(terms).sum(0)
@@ -106,11 +105,11 @@ def sign_flip_test(
         thresholds.append(_thresholds(ratios[order], ratio_slack, mid_p))
     arguments = np.stack(thresholds), two_sided, *scaling
     shares, drawn = _shares(_flips, _reached_by_sums, terms, arguments, key, samples)
-    # [thresholds, comparisons]: of two thresholds each counts half.
+    # [thresholds, comparisons]: with mid-p there are two thresholds, which count half each.
     p, p_max = shares[0].mean(0), None
     if with_max:
         p_max = np.empty_like(p)
-        # From the largest t on: no p_max may be below that of a larger t.
+        # Go from the largest t to the smallest, so that p_max never falls.
         p_max[order] = np.maximum.accumulate(shares[1].mean(0))
         p_max = np.maximum(p_max, p)
     return p_values.Outcome(p, drawn, p_max)
@@ -119,59 +118,62 @@ def sign_flip_test(
 def pair_flip_test(
     terms: np.ndarray, rounding: float, key: jax.Array, samples: int
 ) -> np.ndarray:
-    """P values of the differences of all pairs of systems, as of `sign_flip_test`.
+    """Returns p values of the differences of all pairs of systems, by `sign_flip_test`.
 
     A flipped sum of the differences of two systems is the difference of their flipped
-    sums. So the time goes with the number of systems, and hardly with that of pairs.
+    sums. Time therefore grows with the number of systems, and hardly with the number of
+    pairs.
 
     Args:
         terms: `[lists, systems]`, the weighted value of each list.
         rounding: Relative error below which two values are equal.
         key: A typed PRNG key.
-        samples: Number of sign patterns to draw. All 2ⁿ of them are used instead where
-            they are no more than this, n being the lists in which systems differ.
+        samples: Number of sign patterns to draw. All 2ⁿ of them are used instead if there
+            are no more than this, n being the number of lists in which systems differ.
 
     Returns:
         `[systems, systems]`, symmetric; 1 on the diagonal.
     """
     largest = np.abs(terms).max(initial=0)
     terms = terms / max(largest, np.finfo(np.float64).tiny)
-    # Differences from the first system hold all that counts, and are small.
+    # Take differences from the first system: pairs keep their differences, and smaller
+    # numbers round less.
     columns = _differences(terms, 0, rounding)
     columns = columns[(columns != 0).any(1)]
     norms = np.sqrt((columns**2).sum(0))
     thresholds = np.empty((len(norms),) * 2)
     for system in range(len(norms)):
         differences = _differences(terms, system, rounding)
-        # Sums of systems are larger than those of their differences, and so are errors.
+        # Sums of systems are larger than sums of differences, and so is their rounding.
         sizes = np.abs(differences).sum(0) + norms[system] + norms
         thresholds[system] = np.abs(differences.sum(0)) - list_arrays.ROUNDING * sizes
     shares, _ = _shares(_flips, _reached_by_pairs, columns, (thresholds,), key, samples)
-    # Each pair is counted from both of its systems, whose slack may round differently.
+    # Take the larger share: a pair is counted for both systems, and the slack of the two
+    # may round differently.
     return np.maximum(shares, shares.T)
 
 
 def tukey_test(
     values: np.ndarray, weights: np.ndarray, key: jax.Array, samples: int
 ) -> tuple[np.ndarray, int]:
-    """P values of all differences of means, corrected for their number.
+    """Returns p values of all differences of means, corrected for their number.
 
-    If all systems were equal, the values of a list might as well have been those of any
-    other order of the systems. p of two systems is the share of random orders, drawn
-    anew in each list, under which the largest mean of any system is at least as far above
-    the smallest as the means of the two are apart.
+    If all systems were equal, the values of a list might as well have come in any other
+    order of the systems. p of two systems is the share of random orders, drawn for each
+    list by itself, under which the distance between the largest and the smallest mean of
+    all systems is at least the distance between the means of the two.
 
     Args:
         values: `[systems, lists]`.
         weights: `[lists]`; lists without a weight above 0 do not count.
         key: A typed PRNG key.
-        samples: Number of permutations to draw. All of them are used instead where they
-            are no more than this: (number of systems)! to the power of n, n being the
-            number of lists in which systems differ.
+        samples: Number of permutations to draw. All of them are used instead if there are
+            no more than this: (number of systems)! to the power of n, n being the number
+            of lists in which systems differ.
 
     Returns:
         p `[systems, systems]`, 1 on the diagonal, and the number of random permutations,
-        0 where all were used. The observed order counts as one more random one, so that p
+        0 if all were used. The observed order counts as one more random order, so that p
         is at least 1 / (1 + samples).
 
     Time grows with the square of the number of systems: about 10⁻⁹ seconds for each
@@ -182,15 +184,16 @@ def tukey_test(
         Carterette, Multiple testing in statistical analysis of systems-based information
         retrieval experiments, ACM TOIS 2012.
     """
-    # Whatever all systems share cancels in differences.
+    # Subtract the mean over systems: it cancels in every difference, and smaller numbers
+    # round less.
     terms = np.where(weights > 0, weights * (values - values.mean(0)), 0).T
     terms = terms / np.maximum(np.abs(terms).max(initial=0), np.finfo(np.float64).tiny)
     terms = terms[(terms != 0).any(1)]
     sums = terms.sum(0)
-    # No sum is less exact than this, whichever term each list adds to it.
+    # Each list adds its largest term, so this bounds the rounding of sums in any order.
     slack = list_arrays.ROUNDING * np.abs(terms).max(1, initial=0).sum()
     thresholds = np.abs(sums[:, None] - sums[None, :]) - slack
-    # Of two systems, −x and x change places, and so their signs.
+    # Two systems have the terms −x and x, so swapping them flips their signs.
     draw = _orders if len(values) > 2 else _flips
     return _shares(draw, _reached_by_range, terms, (thresholds,), key, samples)
 
@@ -202,14 +205,14 @@ def swap_test(
     alternative: choices.Alternative = "two-sided",
     shift: float = 0.0,
 ) -> p_values.Outcome:
-    """P values of differences of ratios; see `pair_swap_test`.
+    """Returns p values of differences of ratios; see `pair_swap_test`.
 
     Args:
-        comparisons: The two ratios of each comparison, over lists that all share.
+        comparisons: The two ratios of each comparison; all are over the same lists.
         key: A typed PRNG key.
         samples: Number of patterns to draw.
-        alternative: On which side of 0 differences are far from it.
-        shift: What to add to the values of b.
+        alternative: The side on which differences are far from 0.
+        shift: The number to add to the values of b.
 
     Returns:
         p, and the number of random patterns, `[comparisons]` each.
@@ -221,19 +224,19 @@ def swap_test(
 
 
 def pair_swap_test(tasks: Sequence[Ratios], key: jax.Array, samples: int) -> np.ndarray:
-    """P values of the differences of all pairs of systems, in the mean over tasks.
+    """Returns p values of the differences of all pairs of systems, in the mean over tasks.
 
     If it made no difference which of two systems is which, each list's values and weights
-    might as well have been swapped. p is the share of patterns of swaps under which t, the
-    difference of the ratios over its standard error, is at least as far from 0 as the
-    observed one. All 2ⁿ patterns are used where they are no more than the samples, n being
-    the number of lists in which anything differs.
+    might as well have been swapped. p is the share of swap patterns under which t is at
+    least as far from 0 as in the data; t is the difference of the ratios over its standard
+    error. All 2ⁿ patterns are used if there are no more than `samples`, n being the number
+    of lists in which anything differs.
 
-    Divided by its error, the difference keeps its level where one system weighs lists many
-    times as much as the other. (Undivided, equal ratios differ in 20 to 50 % of data sets
-    whose denominators differ by a factor of ten or thirty.) The error is that of the
-    delete-one jackknife, over tasks the root of the sum of squares. A pattern that leaves
-    a system without any weight counts as extreme.
+    The test divides by the error to hold its level even if one system weighs lists many
+    times as much as the other. (Without it, equal ratios differ in 20 to 50 % of data sets
+    whose denominators differ by a factor of ten or thirty.) The error comes from the
+    delete-one jackknife; over tasks, it is the root of the sum of squares. A pattern that
+    leaves a system without any weight counts as extreme.
 
     Time grows with the number of pairs: about 10⁻⁹ seconds for each pattern, list and
     pair, so that 100,000 patterns of 1,000 lists take a tenth of a second for each.
@@ -258,16 +261,17 @@ def pair_swap_test(tasks: Sequence[Ratios], key: jax.Array, samples: int) -> np.
 
 
 def _thresholds(sums: np.ndarray, slack: np.ndarray, mid_p: bool) -> np.ndarray:
-    """Sums from which on a pattern counts, `[thresholds, comparisons]`.
+    """Returns the sums from which on a pattern counts, `[thresholds, comparisons]`.
 
-    Without mid-p there is one threshold. Of two, each counts half, so that a pattern
-    between them counts half. Sums of nothing but zeros have no slack, and count whole.
+    Without mid-p there is one threshold. With it there are two, which count half each, so a
+    pattern between them counts half. If all terms are 0, there is no slack between them,
+    and patterns count in full.
     """
     return np.stack([sums - slack, sums + slack][: 2 if mid_p else 1])
 
 
 def _differences(terms: np.ndarray, system: int, rounding: float) -> np.ndarray:
-    """The differences of all systems from this one, `[lists, systems]`; 0 for a tie."""
+    """Returns differences of all systems from this one, `[lists, systems]`; 0 for ties."""
     differences = terms - terms[:, [system]]
     size = np.maximum(np.abs(terms), np.abs(terms[:, [system]]))
     return np.where(np.abs(differences) <= rounding * size, 0, differences)
@@ -280,11 +284,12 @@ def _reached_by_sums(
     two_sided: Numbers,
     *scaling: Numbers,
 ) -> Numbers:
-    """Which sums reach thresholds, `[patterns, kinds, thresholds, comparisons]`.
+    """True for sums that reach thresholds, `[patterns, kinds, thresholds, comparisons]`.
 
-    There is one kind of sums, `[kinds, thresholds, comparisons]` of thresholds, or, with an
-    order of comparisons and the scale of each, a second one: the largest of each scaled sum
-    and all that come after it. If it is two-sided, sums are distances from 0.
+    The first kind are the sums themselves. If `scaling` has an order of comparisons and the
+    scale of each, there is a second kind: for each comparison in this order, the largest of
+    its scaled sum and all later ones. Thresholds are `[kinds, thresholds, comparisons]`. If
+    the test is two-sided, sums are distances from 0.
     """
     sums = xp.where(two_sided, xp.abs(sums), sums)
     statistics = [sums]
@@ -300,12 +305,12 @@ def _reached_by_sums(
 
 
 def _reached_by_pairs(xp: ModuleType, sums: Numbers, thresholds: Numbers) -> Numbers:
-    """Which sums of systems are as far apart, `[patterns, systems, systems]`."""
+    """True if sums of two systems are as far apart, `[patterns, systems, systems]`."""
     return xp.abs(sums[:, :, None] - sums[:, None, :]) >= thresholds[None]
 
 
 def _reached_by_range(xp: ModuleType, sums: Numbers, thresholds: Numbers) -> Numbers:
-    """Whether the largest and the smallest sum are, `[patterns, systems, systems]`."""
+    """True if the range of all sums is as large, `[patterns, systems, systems]`."""
     ranges = xp.max(sums, axis=1) - xp.min(sums, axis=1)
     return ranges[:, None, None] >= thresholds[None]
 
@@ -318,31 +323,31 @@ def _shares(
     key: jax.Array,
     samples: int,
 ) -> tuple[np.ndarray, int]:
-    """Shares of patterns whose sums over lists reach thresholds.
+    """Returns the shares of patterns whose sums over lists reach thresholds.
 
     Args:
         draw: `_flips` or `_orders`.
-        reached: Which sums reach which thresholds.
+        reached: See `Reached`.
         terms: `[lists, columns]`, at most 1 in size.
-        arguments: What `reached` takes beside sums; the thresholds come first.
+        arguments: The further arguments of `reached`; the thresholds come first.
         key: A typed PRNG key.
         samples: Number of random patterns.
 
     Returns:
-        The shares, shaped as the thresholds, and the number of random patterns: 0 where
-        all patterns are no more than the samples, and are used.
+        The shares, in the shape of the thresholds, and the number of random patterns. If
+        there are no more patterns than `samples`, all are used, and the number is 0.
     """
     lists, columns = terms.shape
     are_flips = draw is _flips
     ways = 2 if are_flips else math.factorial(columns)  # to rearrange a list
-    total = ways ** min(lists, 64)  # of more lists, there are always too many
+    total = ways ** min(lists, 64)  # more lists always have too many patterns
     if total <= samples:
         size = max(VALUES // max(arguments[0].size, columns), 1)
         parts = _all_sums(terms, are_flips, size)
         return sum(reached(np, part, *arguments).sum(0) for part in parts) / total, 0
-    # Powers of two, so that data of many sizes share few programs.
+    # Round up to a power of two, so that data of many sizes share few compiled programs.
     rows = min(1 << (lists - 1).bit_length(), ROWS)
-    # A block has rearranged values `[patterns, rows]`, of each system if not of flips.
+    # A block holds one value for each pattern and row; with orders, one for each system.
     values = rows if are_flips else rows * columns
     patterns = VALUES // max(values, columns)
     chunks = np.pad(terms, ((0, -lists % rows), (0, 0))).reshape(-1, rows, columns)
@@ -362,8 +367,8 @@ def _all_sums(terms: np.ndarray, are_flips: bool, size: int) -> Iterator[np.ndar
             sums = np.concatenate([sums + rearranged for rearranged in ways])
         return sums
 
-    # Sums over the first lists and over the rest are made list by list; those of all lists
-    # are their pairs, one addition each.
+    # Compute all sums over the first lists, and all over the rest. Each pair of them adds
+    # up to a sum over all lists, so a pattern costs one addition.
     first = int(math.log(size, 2 if are_flips else math.factorial(columns)))
     of_first, of_rest = sums_of(terms[:first]), sums_of(terms[first:])
     width = max(size // len(of_first), 1)
@@ -381,13 +386,13 @@ def _random_shares(
     samples: int,
     patterns: int,
 ) -> np.ndarray:
-    """Shares of random patterns that reach thresholds, in single floats.
+    """Returns the shares of random patterns that reach thresholds, in float32.
 
     Args:
         draw: Draws a block of patterns.
-        reached: Which of them reach which thresholds.
-        data: What `draw` takes.
-        arguments: What `reached` takes beside what was drawn; the thresholds come first.
+        reached: See `Reached`.
+        data: The data that `draw` takes.
+        arguments: The further arguments of `reached`; the thresholds come first.
         key: A typed PRNG key.
         samples: Number of patterns.
         patterns: About how many of them fit a block.
@@ -396,10 +401,10 @@ def _random_shares(
         lambda array: array.astype(np.float32) if array.dtype == np.float64 else array,
         (data, arguments),
     )
-    # Whole words of random bits: each bit of a word is for another pattern.
+    # Take whole words of random bits, because each bit of a word is another pattern.
     patterns = resample.BITS * max(patterns // resample.BITS, 1)
     counts = _count()(data, arguments, key, draw, reached, samples, patterns)
-    # The data are one more pattern, so that p is never 0.
+    # The observed pattern counts as one more, so that p is never 0.
     return (1 + np.asarray(counts)) / (1 + samples)
 
 
@@ -412,7 +417,7 @@ def _count_random(
     samples: int,
     patterns: int,
 ) -> jax.Array:
-    """Number of random patterns that reach each threshold; see `_random_shares`."""
+    """Counts the random patterns that reach each threshold; see `_random_shares`."""
 
     def reached_by_block(key: jax.Array) -> jax.Array:
         return jnp.asarray(reached(jnp, draw(data, key, patterns), *arguments))
@@ -426,13 +431,14 @@ _count = one_off_jit(_count_random, ("draw", "reached", "samples", "patterns"), 
 def random_sums(
     chunks: jax.Array, key: jax.Array, patterns: int, draw: Draw
 ) -> jax.Array:
-    """Sums over all lists under random patterns, `[patterns, columns]`.
+    """Returns sums over all lists under random patterns, `[patterns, columns]`.
 
     Args:
         chunks: `[chunks, rows, columns]`, the terms of all lists.
         key: A typed PRNG key.
         patterns: Number of patterns.
-        draw: Sums over the lists of a chunk: `flipped_sums` or `permuted_sums`.
+        draw: Sums the lists of a chunk under random patterns: `flipped_sums` or
+            `permuted_sums`.
     """
     count, _, columns = chunks.shape
 
@@ -453,21 +459,21 @@ def _swaps(tasks: Terms, key: jax.Array, patterns: int) -> tuple[Terms, jax.Arra
 
 
 def flipped_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
-    """Sums of terms whose signs are flipped at random, `[patterns, columns]`."""
+    """Returns sums of terms whose signs are flipped at random, `[patterns, columns]`."""
     swaps = resample.random_swaps(key, patterns, len(terms))
     signs = jnp.where(swaps, -1, 1).astype(terms.dtype)
-    # Random signs keep the sums small, so that plain float32 sums lose nothing.
+    # Random signs keep the sums small, so plain float32 sums lose nothing.
     return jnp.matmul(signs, terms, precision=lax.Precision.HIGHEST)
 
 
 def permuted_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
-    """Sums of terms whose systems are permuted at random, `[patterns, systems]`."""
+    """Returns sums of terms whose systems are permuted at random, `[patterns, systems]`."""
     lists, systems = terms.shape
     words = resample.random_orders(key, patterns, lists)
     index = jnp.arange(systems, dtype=jnp.int32)[:, None, None]
 
-    # Fisher & Yates draw, of the values that remain, one for each system in turn, and
-    # put the last one that remains in the place of it.
+    # The Fisher–Yates shuffle: draw one of the remaining values for each system in turn,
+    # and move the last remaining value to its place.
     def draw(
         state: tuple[jax.Array, jax.Array], remaining: jax.Array
     ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
@@ -491,14 +497,14 @@ _orders = functools.partial(random_sums, draw=permuted_sums)
 
 
 def _terms(tasks: Sequence[Ratios], shift: float = 0.0) -> Terms:
-    """Numerators less the common ratio of all systems, and weights, both near 1.
+    """Returns numerators less the common ratio of all systems, and weights, at most 1.
 
-    The test does not depend on what all ratios have in common, nor on units; single floats
-    do.
+    Neither a common part of all ratios nor their unit changes the test, but float32 would
+    lose digits to the first, and might overflow by the second.
     """
     terms, largest = [], 0.0
     for values, weights, rounding in tasks:
-        # The first system is the baseline, which no margin shifts.
+        # A margin shifts all systems but the first, which is the baseline.
         values = values + shift * (np.arange(len(values)) > 0)[:, None]
         weights = weights / max(weights.max(initial=0), np.finfo(np.float64).tiny)
         common = (weights * values).sum() / max(weights.sum(), 1)
@@ -516,7 +522,7 @@ def _swaps_of_pairs(
     samples: int,
     alternative: choices.Alternative = "two-sided",
 ) -> p_values.Outcome:
-    """P of pairs of systems, and the numbers of random patterns; `[pairs]` each."""
+    """Returns p of pairs of systems, and the numbers of random patterns; `[pairs]` each."""
     sign = -1 if alternative == "less" else 1
     tasks = [(sign * values, weights) for values, weights in tasks]
     two_sided = np.array(alternative == "two-sided")
@@ -527,7 +533,7 @@ def _swaps_of_pairs(
         differs = np.concatenate(
             [np.any([array[0] != array[1] for array in task], axis=0) for task in sides]
         )
-        count = min(int(differs.sum()), 64)  # of more lists, there are always too many
+        count = min(int(differs.sum()), 64)  # more lists always have too many patterns
         plain = np.zeros((1, len(differs)), bool)
         difference, error, _ = _swapped(np, sides, plain)
         t = (difference / np.maximum(error, np.finfo(np.float64).tiny))[0]
@@ -549,15 +555,17 @@ def _swaps_of_pairs(
 def _share_of_all(
     sides: Terms, differs: np.ndarray, threshold: float, two_sided: Numbers
 ) -> float:
-    """The share of all swaps of the lists in which sides differ that reach a threshold."""
-    # A few patterns at a time, so that memory does not grow with the lists.
+    """Returns the share of all swaps that reach a threshold.
+
+    Only lists in which the sides differ are swapped: swaps of other lists change nothing.
+    """
+    # Try a few patterns at a time, so that memory does not grow with the number of lists.
     count, width = int(differs.sum()), max(VALUES // max(len(differs), 1), 1)
-    # Lists in which nothing differs stay as they are in all patterns.
     reached = 0
     for start in range(0, 2**count, width):
         patterns = np.arange(start, min(start + width, 2**count))
         swaps = np.zeros((len(patterns), len(differs)), bool)
-        # Each bit of the number of a pattern says whether it swaps a list.
+        # The bits of a pattern's number tell which lists it swaps.
         swaps[:, differs] = patterns[:, None] >> np.arange(count) & 1
         reached += int(_reached(np, sides, swaps, threshold, two_sided).sum())
     return reached / 2**count
@@ -566,7 +574,7 @@ def _share_of_all(
 def _swapped(
     xp: ModuleType, sides: Terms, swaps: Numbers
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """The differences of two ratios whose lists are swapped, `[patterns]` each.
+    """Returns the differences of two ratios whose lists are swapped, `[patterns]` each.
 
     Args:
         xp: `numpy` or `jax.numpy`.
@@ -574,21 +582,22 @@ def _swapped(
         swaps: `[patterns, all lists]` bool, the lists in which a and b are swapped.
 
     Returns:
-        The mean difference over tasks, its error, both times the number of tasks, and
-        whether a system is left without weight.
+        The mean difference over tasks and its error, both times the number of tasks, and
+        True for patterns that leave a system without weight.
     """
     differences = squares = xp.zeros(len(swaps), sides[0][0].dtype)
     empty, start = xp.zeros(len(swaps), bool), 0
     for numerators, weights in sides:
         lists = numerators.shape[1]
-        # Each task has lists of its own, side by side in a pattern.
+        # A pattern has the lists of all tasks side by side.
         of_task = swaps[:, start : start + lists]
         start += lists
         columns = xp.concatenate([numerators, weights]).T
         swapped = of_task.astype(columns.dtype)
-        # Sums of weights add no numbers of two signs, so that small ones are exact.
+        # Add weights that moved to weights that stayed, instead of subtracting what left:
+        # so sums of weights do not cancel, and small ones are exact.
         moved, kept = _matmul(xp, swapped, columns), _matmul(xp, 1 - swapped, columns)
-        # `change` becomes that of b less that of a.
+        # After both turns, `change` is the change of b minus the change of a.
         change, means = 0.0, []
         for system, opponent in ((0, 1), (1, 0)):
             total = kept[:, 2 + system] + moved[:, 2 + opponent]
@@ -599,7 +608,7 @@ def _swapped(
                 xp.where(of_task, of_systems[opponent][None], of_systems[system][None])
                 for of_systems in (numerators, weights)
             )
-            # A list that has all the weight keeps it: without it there is no ratio.
+            # A list with all the weight is not left out: nothing would remain of the ratio.
             remaining = total[:, None] - w
             bound = list_arrays.ROUNDING * total[:, None]
             remaining = xp.where(remaining > bound, remaining, total[:, None])
@@ -622,7 +631,7 @@ def _reached(
     threshold: Numbers | float,
     two_sided: Numbers,
 ) -> Numbers:
-    """Whether t of swapped lists is at least the threshold, `[patterns]`."""
+    """True if t of swapped lists is at least the threshold, `[patterns]`."""
     difference, error, empty = _swapped(xp, sides, swaps)
     difference = xp.where(two_sided, xp.abs(difference), difference)
     return empty | (difference >= threshold * error)
@@ -635,7 +644,7 @@ def _reached_by_swaps(
     pairs: jax.Array,
     two_sided: jax.Array,
 ) -> jax.Array:
-    """Which swaps of all lists reach the threshold of each pair, `[patterns, pairs]`."""
+    """True for swaps that reach the threshold of a pair, `[patterns, pairs]`."""
     tasks, swaps = drawn
 
     def reached_by_pair(pair: tuple[jax.Array, jax.Array]) -> jax.Array:

@@ -28,7 +28,8 @@ from jax_rank_metrics._values.double_floats import FloatPair
 
 # The most draws that exist at once, 4 MiB of counts as floats, and the most resamples.
 DRAWS, RESAMPLES = 2**20, 2**10
-FEW = 64  # up to n = 64 lists, resamples draw exactly n; beyond, a Poisson number of them
+# Up to this number n of lists, a resample makes exactly n draws; beyond, about n of them.
+FEW = 64
 BITS = 32  # a word swaps two systems in this many patterns, one bit for each
 
 # P(n ≤ j) of a Poisson variable n of mean 1, in units of 2⁻³²: n is the number of these
@@ -168,14 +169,14 @@ def sums_of_resamples(
 
 
 def random_swaps(key: jax.Array, patterns: int, lists: int) -> jax.Array:
-    """Draws swaps of two systems, `[patterns, lists]` bool; patterns a multiple of `BITS`."""
+    """Draws swaps of two systems, `[patterns, lists]` bool; `BITS` divides `patterns`."""
     words = random.bits(key, (patterns // BITS, lists), jnp.uint32)
     bit = jnp.arange(BITS, dtype=jnp.uint32)[:, None, None]
     return (words[None] >> bit & 1).astype(bool).reshape(patterns, lists)
 
 
 def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
-    """Draws words `[patterns, lists]` uint32; hash them again for each system to permute."""
+    """Draws words `[patterns, lists]` uint32, hashed again for each system to permute."""
     list_key, pattern_key = random.split(key)
     of_lists = random.bits(list_key, (lists,), jnp.uint32)
     of_patterns = random.bits(pattern_key, (patterns,), jnp.uint32)
@@ -191,7 +192,7 @@ def count_reached(
         reached: A function of the key of a block. It returns which thresholds each pattern
             of the block reaches, `[patterns, …]` bool.
         key: A typed PRNG key.
-        samples: Number of patterns; those of the last block beyond it do not count.
+        samples: Number of patterns; patterns of the last block beyond it do not count.
     """
     patterns, *shape = jax.eval_shape(reached, key).shape
 

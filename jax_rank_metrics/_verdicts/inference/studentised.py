@@ -1,13 +1,13 @@
 """The studentised bootstrap: over lists and training seeds, and of judged lists.
 
 Each resample has its own standard error. Under the null hypothesis the statistic
-t* = (mean* − mean) / error* of a resample is distributed as t = mean / error is: p is the
-share of resamples with |t*| ≥ |t|, and the interval is mean ± q·error with q the quantile
-of |t*|, so that it excludes 0 where p is below 1 − level. Dividing by error* is what makes
-this hold for few lists, whose error is hardly known itself.
+t* = (mean* − mean) / error* of a resample has the distribution of t = mean / error. p is
+therefore the share of resamples with |t*| ≥ |t|. The interval is mean ± q·error with q the
+quantile of |t*|, so it excludes 0 if p is below 1 − level. The division by error* makes
+this hold for few lists, too, because their error is hardly known itself.
 
-t* does not depend on what is asked: the same resamples answer questions of either side, of
-any level, and of means that are shifted.
+t* does not depend on the question: the same resamples answer questions about either side,
+any level, and shifted means.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ from jax_rank_metrics._values import list_arrays
 from jax_rank_metrics._verdicts.inference import resample, weighted_means
 from jax_rank_metrics._verdicts.inference.judges import JudgedLists
 
-SUMS = 2**22  # sums over lists that exist at once: 16 MiB of floats
-# Stands for an infinite t*, since NumPy's quantiles subtract.
+SUMS = 2**22  # the most sums over lists that exist at once: 16 MiB of floats
+# Replaces an infinite t*: NumPy's quantiles subtract, and inf − inf is NaN.
 INFINITE = np.float32(1e30)
 # t* of every resample, `[samples, columns]` float32, with the mean of each column and its
 # standard error, `[columns]` each.
@@ -41,20 +41,20 @@ def studentised_bootstrap(
     """Resamples weighted means of differences.
 
     Each resample draws lists, which both sides share, and the seeds of each side (the
-    pigeonhole bootstrap), and has its own two-way standard error. Undivided by it, means
-    of few seeds would vary too little: five seeds have 4/5 of the variance that they
-    should, and three 2/3.
+    pigeonhole bootstrap), and has its own two-way standard error. Without the division by
+    it, means of few seeds would vary too little: five seeds have 4/5 of the variance that
+    they should have, and three seeds 2/3.
 
-    A resample of fewer than two different lists, and of one seed, has no error, and its t*
-    is infinite: it never speaks against the null hypothesis.
+    A resample of fewer than two different lists, and of one seed, has no error. Its t* is
+    infinite, so it never speaks against the null hypothesis.
 
     Args:
         sides: For each comparison, the values of a and b, `[seeds, lists]`, or a single
-            side of differences, `[1, lists]`; all comparisons have as many seeds. They
-            vary in each comparison.
+            side of differences, `[1, lists]`. All comparisons have the same numbers of
+            seeds. The values of a comparison are not all equal.
         weights: `[lists, comparisons]`, above 0 in at least two lists of each comparison.
-            Lists of weight 0 are not drawn. Comparisons of at most `FEW` lists that count
-            have equally many of them.
+            Lists of weight 0 are not drawn. If at most `FEW` lists of a comparison count,
+            the same number counts in every comparison.
         key: A typed PRNG key. Comparisons share their draws.
         samples: Number of resamples.
 
@@ -67,10 +67,10 @@ def studentised_bootstrap(
     sizes = tuple(map(len, sides[0]))
     of_sides = [np.stack(side) for side in zip(*sides, strict=True)]
     if len(of_sides) == 2:
-        # What all seeds have in common in a list cancels.
+        # Subtract the mean over all seeds from each list: it cancels in the difference.
         common = np.concatenate(of_sides, axis=1).mean(1, keepdims=True)
         of_sides = [common - of_sides[0], of_sides[1] - common]
-    # At most 1, so that their squares stay within float32.
+    # Scale weights to at most 1, so that their squares stay within float32.
     weights = weights.T / weights.max(0)[:, None]
     share = weights / weights.sum(1, keepdims=True)
     factor = 1 / (1 - (share**2).sum(1))  # n_eff / (n_eff − 1)
@@ -83,12 +83,14 @@ def studentised_bootstrap(
     of_seeds = sum(weighted_means.seed_variance(side) for side in scores)
     errors = np.sqrt(of_seeds + factor * (share**2 * of_lists**2).sum(1))
     means = np.sum([side.mean(1) for side in scores], axis=0)
-    # Centred and scaled, so that squares hardly cancel in float32, and none vanishes.
+    # Centre and scale scores and residuals: in float32, squares then hardly cancel, and
+    # none vanishes.
     centred = [side - side.mean(1, keepdims=True) for side in scores]
     centred = np.concatenate(centred, axis=1)
     all_residuals = np.concatenate(residuals, axis=1)
     scales = np.maximum(np.abs(all_residuals).max((1, 2)), np.abs(centred).max(1))
-    # Lists are drawn as by `bootstrap` of this key, and the seeds of each side apart.
+    # Lists are drawn as by `bootstrap` with this key; each side draws its seeds with a key
+    # of its own.
     counts = [
         resample.draws_of_seeds(size, samples, side_key)
         for size, side_key in zip(sizes, random.split(key, len(sizes)), strict=True)
@@ -108,10 +110,11 @@ def studentised_bootstrap(
 def _counted_first(
     sides: Sequence[Sequence[np.ndarray]], weights: np.ndarray
 ) -> tuple[list[list[np.ndarray]], np.ndarray]:
-    """Puts the lists that count first in each comparison; arguments as of the bootstrap.
+    """Moves the lists that count to the front of each comparison.
 
-    Few of them are left alone, since a resample draws as many lists as there are. Among
-    many, each list has draws of its own by its position, and others behind them add zeros.
+    If few lists count, all other lists are dropped, because a resample of n lists then
+    makes n draws. If many count, the draws of a list depend on its position alone, so lists
+    of weight 0 can stay at the end.
     """
     counts = weights.T > 0
     order = np.array([np.append(np.nonzero(row), np.nonzero(~row)) for row in counts]).T
@@ -127,47 +130,47 @@ def _counted_first(
 def resampled_p(
     resamples: Resamples, shift: float, alternative: choices.Alternative
 ) -> np.ndarray:
-    """P values of shifted means by their resamples.
+    """Returns p values of shifted means by their resamples.
 
     One-sided tests compare t* itself with t, or −t* with −t.
 
     Args:
         resamples: The resamples.
-        shift: What to add to the means.
+        shift: The number to add to the means.
         alternative: The means to look for: any, above 0 or below 0.
     """
     t, means, errors = resamples
     means = _TURNS[alternative](means + shift)
-    # A little nearer to 0 than t: t* that equal it up to float32 rounding reach it.
+    # Move thresholds a little towards 0, so that t* equal to t up to rounding reach them.
     nearer = (1 - np.sign(means) * list_arrays.ROUNDING) * means
     thresholds = (nearer / errors).astype(np.float32)
     columns = zip(t.T, thresholds, strict=True)
     reached = [np.sum(_turned(drawn, alternative) >= limit) for drawn, limit in columns]
-    # The data are one more resample, so that p is never 0.
+    # The data count as one more resample, so that p is never 0.
     return (1 + np.array(reached)) / (1 + len(t))
 
 
 def resampled_reach(
     resamples: Resamples, level: float, alternative: choices.Alternative
 ) -> np.ndarray:
-    """Distance from a mean to both ends of its interval, or to its only end.
+    """Returns the distance from a mean to both ends of its interval, or to its only end.
 
-    The interval of "greater" starts at mean − q·error, with q the quantile of t*, and that
-    of "less" ends at mean + q·error, with q the quantile of −t*.
+    For "greater" the interval starts at mean − q·error, with q the quantile of t*; for
+    "less" it ends at mean + q·error, with q the quantile of −t*.
     """
     t, _, errors = resamples
-    # One column at a time needs no second copy of all columns.
+    # Take one column at a time, to avoid a second copy of all columns.
     draws = (np.minimum(_turned(draw, alternative), INFINITE) for draw in t.T)
     quantile = np.array([np.quantile(draw, level, method="higher") for draw in draws])
     return np.where(quantile < INFINITE, quantile * errors, np.inf)
 
 
-# A mean below 0, which "less" asks for, is its negative above 0.
+# "less" asks for means below 0: turn their signs, and ask for means above 0.
 _TURNS = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
 def _turned(t: np.ndarray, alternative: choices.Alternative) -> np.ndarray:
-    """Turns t* to the side of the alternative; where it is infinite, it stays so."""
+    """Turns t* to the side of the alternative; an infinite t* stays infinite."""
     return np.where(np.isinf(t), t, _TURNS[alternative](t))
 
 
@@ -181,26 +184,26 @@ def _resampled_t(
     seeds: jax.Array,
     sizes: tuple[int, ...],
 ) -> jax.Array:
-    """t* of every resample, `[samples, comparisons]`.
+    """Returns t* of every resample, `[samples, comparisons]`.
 
     Args:
-        residuals: `[lists, comparisons, seeds]`, of the mean of each seed.
+        residuals: `[lists, comparisons, seeds]`, values less the mean of their seed.
         weights: `[lists, comparisons]`.
-        scores: `[comparisons, seeds]`, the mean of each seed less that of its side.
+        scores: `[comparisons, seeds]`, the mean of each seed less the mean of its side.
         factor: `[comparisons]`, n_eff / (n_eff − 1).
-        seed_counts: `[samples, seeds]`, how often each seed is drawn.
-        seeds: As of `seeds_of`.
-        sizes: Number of seeds of each side.
+        seed_counts: `[samples, seeds]`, how often each training seed is drawn.
+        seeds: Words as from `seeds_of`.
+        sizes: Number of training seeds of each side.
     """
     lists, comparisons, seed_count = residuals.shape
-    # Of sums over lists, those of squares of mixtures need each pair of seeds.
+    # A resample mixes seeds, and the square of a mixture needs sums for each pair of seeds.
     first, second = np.triu_indices(seed_count)
     multiplicity = np.where(first == second, 1, 2).astype(np.float32)
     w = weights[..., None]
     products = w * w * residuals[..., first] * residuals[..., second]
     columns = [w, w * w, w * residuals, w * w * residuals, products]
     columns = jnp.concatenate(columns, axis=2)
-    # Σ w and Σ w², then Σ wr and Σ w²r of each seed; Σ w²rr of pairs is what remains.
+    # Columns are Σ w, Σ w², Σ wr and Σ w²r of each seed, and then Σ w²rr of each pair.
     ends = np.cumsum([1, 1, seed_count, seed_count])
     samples = len(seed_counts)
     width = max(
@@ -208,7 +211,7 @@ def _resampled_t(
     )
     shares = np.repeat([1 / size for size in sizes], sizes).astype(np.float32)
     of_sides = np.split(np.arange(seed_count), np.cumsum(sizes)[:-1])
-    varied = [side for side in of_sides if len(side) > 1]  # the others are fixed
+    varied = [side for side in of_sides if len(side) > 1]  # a single seed is fixed
 
     def t_of_block(block: tuple[jax.Array, jax.Array]) -> jax.Array:
         block_seeds, counts = block
@@ -219,12 +222,12 @@ def _resampled_t(
         w, w2, wr, w2r, w2rr = jnp.split(sums, ends, axis=2)
         w, w2 = w[..., 0], w2[..., 0]
         total = jnp.where(w > 0, w, 1)
-        mixture = (counts * shares[None])[:, None, :]  # how much of each seed is drawn
-        shift = (mixture * wr).sum(2) / total  # of lists: their mean* − mean
+        mixture = (counts * shares[None])[:, None, :]  # the share of each seed
+        shift = (mixture * wr).sum(2) / total  # mean* − mean by the draws of lists
         pairs = mixture[..., first] * mixture[..., second] * multiplicity[None, None]
         squares = (pairs * w2rr).sum(2)
         centred = squares - 2 * shift * (mixture * w2r).sum(2) + shift * shift * w2
-        # The squares of a single list cancel, up to rounding.
+        # If a single list was drawn, its squares cancel up to rounding: there is no error.
         has_error = centred > list_arrays.ROUNDING * (squares + shift * shift * w2)
         variance = jnp.where(has_error, factor[None] * centred / total**2, 0)
         drawn_scores = scores[None] + wr / total[..., None]
@@ -244,9 +247,9 @@ def _resampled_t(
 
 
 def probability_of_one_list(lists: np.ndarray) -> np.ndarray:
-    """Probability that n draws of n lists, with replacement, all draw the same list.
+    """Returns the probability that n draws of n lists all draw the same list.
 
-    That is n · (1 / n)ⁿ: 1 for no list or one, 1/2 for two, 1/9 for three.
+    With replacement, it is n · (1 / n)ⁿ: 1 for no list or one, 1/2 for two, 1/9 for three.
     """
     lists = np.maximum(lists, 1).astype(np.float64)
     return lists ** (1 - lists)
@@ -255,18 +258,20 @@ def probability_of_one_list(lists: np.ndarray) -> np.ndarray:
 def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamples:
     """Resamples prediction-powered means.
 
-    Each resample draws as many labelled lists as there are, and as many others, finds λ
-    anew, and has its own standard error; see `studentised_bootstrap`. A cluster of both
-    parts is drawn with the labelled ones, and takes all of its lists along.
+    Each resample draws labelled rows and other rows, each with replacement and as often as
+    there are such rows, finds λ anew, and has its own standard error; see
+    `studentised_bootstrap`. A cluster with labelled and other lists is drawn as a labelled
+    row, with all of its lists.
 
     Args:
-        lists: The values; more than two labelled rows of each column count, and its error
+        lists: The values; in each column more than two labelled rows count, and the error
             is above 0.
         key: A typed PRNG key. Columns share their draws.
         samples: Number of resamples.
     """
     means = lists.means()
-    # Centred, and of size 1: squares must neither cancel nor vanish in float32.
+    # Centre the values and scale them to 1: in float32, squares must neither cancel nor
+    # vanish.
     y, f, g = (
         np.where(weights > 0, x - centre, 0)
         for x, centre, weights in (
@@ -299,21 +304,21 @@ def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamp
 def _resampled_estimates(
     labelled: jax.Array, unlabelled: jax.Array, seeds: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Changes of the estimates by resampling, and their errors, `[samples, columns]`.
+    """Returns the changes of estimates by resampling, and errors, `[samples, columns]`.
 
     Args:
         labelled: Rows with a labelled list, `[rows, columns, 6]`: the values y of people
-            and f of the judge, with the weights w, and the values g of the judge in other
-            lists, with the weights v, and u by which these pull.
-        unlabelled: The other rows, of which only g, v and u are read.
-        seeds: `[2 + samples]`, of the labelled rows, of the others, and of resamples.
+            and f of the judge, with their weights w; and the values g of the judge in other
+            lists, with their weights v and their pulls u.
+        unlabelled: The other rows, in the same form; only their g, v and u are read.
+        seeds: `[2 + samples]`: for the labelled rows, for the others, and each resample.
     """
     rows, columns, _ = labelled.shape
     samples = len(seeds) - 2
     width = max(min(samples, resample.RESAMPLES, SUMS // (max(rows, 8) * columns)), 1)
 
     def sums_of_judge(terms: jax.Array) -> jax.Array:
-        """Terms of the sums that are needed of the judge alone, `[…, columns, 7]`."""
+        """Returns the terms of the sums over other lists, `[…, columns, 7]`."""
         _, _, _, g, v, u = jnp.moveaxis(terms, -1, 0)
         return jnp.stack(
             [v, v * g, v * g * g, v * v, u * u, u * u * g, (u * g) ** 2], -1
@@ -323,11 +328,11 @@ def _resampled_estimates(
         return x.sum(0, keepdims=True)  # [1, columns]
 
     def estimate(draws: jax.Array, sums: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Computes what `JudgedLists.means` does, of rows that are drawn so often.
+        """Computes the mean and error of `JudgedLists.means`, over the rows of a resample.
 
         Args:
-            draws: `[rows]`, of the labelled rows.
-            sums: `[columns, 7]`, over the draws of the others.
+            draws: `[rows]`, how often each labelled row is drawn.
+            sums: `[columns, 7]`, the sums over the draws of the other rows.
         """
         m = draws[:, None]
         y, f, w, g, _, u = jnp.moveaxis(labelled, -1, 0)
@@ -349,14 +354,14 @@ def _resampled_estimates(
         variance = ratio(spread, all_w + v) * ratio(n_all, n_all - 1)
         tuning = ratio(covariance, variance) * ratio(n_judge, n + n_judge)
         tuning = jnp.clip(tuning, 0, 1)
-        # HC3, as of `deviations`: residuals from the mean of all other lists.
+        # HC3, as in `deviations`: each residual is from the mean of all other lists.
         pulls = ratio(w * (y - tuning * f), all_w - w) * (n - 1)
         pulls *= jnp.sqrt(ratio(jnp.ones_like(n), n * (n - 2)))
         scale = ratio(tuning * jnp.sqrt(ratio(n_judge - 1, n_judge)), v)
         pulls += scale * u * (g - mean_g)
         squares = total(m * pulls**2)
         squares += scale**2 * (uugg - 2 * mean_g * uug + mean_g**2 * uu)
-        # Two lists have no error, and one list that is drawn again and again none either.
+        # Two lists have no error, and neither has a list that is drawn again and again.
         has_error = (n > 2) & (squares > list_arrays.ROUNDING**2)
         error = jnp.sqrt(jnp.where(has_error, squares, 0))
         return (mean_y + tuning * (mean_g - mean_f))[0], error[0]

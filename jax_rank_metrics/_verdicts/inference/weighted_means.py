@@ -8,16 +8,16 @@ import numpy as np
 
 
 def shares_of(weights: np.ndarray) -> np.ndarray:
-    """Returns the share of each list in the weight of all, `[lists, …]`; 0 without any."""
+    """Returns each list's share of the total weight, `[lists, …]`; 0 if there is none."""
     return weights / np.maximum(weights.sum(0), np.finfo(np.float64).tiny)
 
 
 class WeightedMean(NamedTuple):
-    """The weighted means of columns of values, and what their errors are made of.
+    """The weighted means of columns of values, and the numbers that give their errors.
 
     Shapes:
-        mean: `[…]`, one for each column; 0 where no list counts.
-        share: `[lists, …]`, of each list in the weight of all.
+        mean: `[…]`, one for each column; 0 if no list counts.
+        share: `[lists, …]`, each list's share of the total weight.
         residuals: `[lists, …]`, values less their mean; 0 for lists that do not count.
         n_eff: `[…]`, the effective number of lists, (Σ weight)² / Σ weight².
         freedom: `[…]`, degrees of freedom; 0 for fewer than two lists.
@@ -44,11 +44,11 @@ class WeightedMean(NamedTuple):
         lists = counts.sum(0)
         share = shares_of(weights)
         mean = (share * values).sum(0)
-        # A residual that may be rounding alone is 0: equal values have no error.
+        # A residual that may be rounding alone becomes 0: equal values must have no error.
         residuals = np.where(counts, values - mean, 0)
         residuals = np.where(np.abs(residuals) <= noise, 0, residuals)
-        # Relative to the largest, since squares of small weights vanish; equal weights
-        # then give the number of lists without rounding.
+        # Divide by the largest weight, because squares of small weights vanish; equal
+        # weights then give the number of lists without rounding.
         relative = weights / np.where(lists > 0, weights.max(0, initial=0), 1)
         squares = np.where(lists > 0, (relative**2).sum(0), 1)
         n_eff = relative.sum(0) ** 2 / squares
@@ -57,25 +57,25 @@ class WeightedMean(NamedTuple):
 
     @property
     def spread(self) -> np.ndarray:
-        """The weighted standard deviation of values, `[…]`; inf for fewer than two."""
+        """The weighted standard deviation, `[…]`; inf for fewer than two lists."""
         variance = (self.share * self.residuals**2).sum(0)
         has_freedom = self.freedom > 0
-        # The factor n/(n − 1) of a sample, with the effective number of lists for n.
+        # The variance of a sample has the factor n/(n − 1); n is the effective number here.
         spread = np.sqrt(variance * self.n_eff / np.where(has_freedom, self.freedom, 1))
         return np.where(has_freedom, spread, np.inf)
 
     @property
     def influence(self) -> np.ndarray:
-        """The weighted residuals, which each list adds to the mean, `[lists, …]`."""
+        """The weighted residual that each list adds to the mean, `[lists, …]`."""
         return self.share * self.residuals
 
     @property
     def changes(self) -> np.ndarray:
-        """The falls of the mean as single lists are left out, `[lists, …]` (the jackknife).
+        """The fall of the mean if one list is left out, `[lists, …]` (the jackknife).
 
-        A list with a share h of the weight pulls the mean towards its own value, and its
-        residual is smaller by a factor 1 − h than from the mean of the others. A list
-        that has all the weight changes nothing.
+        A list with a share h of the weight pulls the mean towards its own value, so its
+        residual is 1 − h times its distance from the mean of the other lists. A list that
+        has all the weight changes nothing.
         """
         return self.influence / np.where(self.share < 1, 1 - self.share, 1)
 
@@ -83,13 +83,14 @@ class WeightedMean(NamedTuple):
 def deviations(
     changes: np.ndarray, n_eff: np.ndarray | float, freedom: np.ndarray | float
 ) -> np.ndarray:
-    """Computes what each list adds to the error of a mean, or of a difference.
+    """Returns the contribution of each list to the error of a mean, or of a difference.
 
-    Their products over lists sum to the covariance of means. With the factor (n − 1)/n it
-    is Student's where weights are equal; where they differ, it is HC3.
+    Products of two means' contributions sum over lists to the covariance of the means. With
+    the factor (n − 1)/n, squares sum to Student's squared error if weights are equal, and
+    to HC3 if they differ.
 
     Args:
-        changes: `[lists, …]`, as of `WeightedMean.changes`, or their difference.
+        changes: `[lists, …]`: `WeightedMean.changes`, or the difference of two of them.
         n_eff: `[…]`, the effective number of lists.
         freedom: `[…]`, degrees of freedom.
 
@@ -103,13 +104,13 @@ def deviations(
 class Ratios(NamedTuple):
     """Ratios of systems over the same lists: two that are compared, a before b, or more.
 
-    A ratio of sums, Σ numerator / Σ denominator, is the mean of the ratios of lists,
-    weighted by their denominators. Where these differ between systems, lists have no
-    differences: the ratios are compared as two means with weights of their own.
+    A ratio of sums, Σ numerator / Σ denominator, is the mean of the lists' ratios, weighted
+    by their denominators. If denominators differ between systems, lists have no
+    differences: the ratios are compared as two means, each with its own weights.
 
     Attributes:
         values: `[systems, lists]`, the ratio in each list.
-        weights: `[systems, lists]`, the denominators; 0 where a list does not count.
+        weights: `[systems, lists]`, the denominators; 0 if a list does not count.
         rounding: Relative error below which two values are equal.
     """
 
@@ -124,18 +125,19 @@ class Ratios(NamedTuple):
 
 
 def pseudo_values(ratios: Ratios) -> tuple[np.ndarray, np.ndarray]:
-    """Values of equal weight whose mean and spread are those of b − a, for the bootstrap.
+    """Returns values of equal weight with the mean and spread of b − a, for the bootstrap.
 
-    To the difference they add n times what a list contributes to it, n being the number of
-    lists with a weight on either side (the infinitesimal jackknife).
+    The value of a list is the difference plus n times the list's contribution to it, n
+    being the number of lists with a weight on either side (the infinitesimal jackknife).
 
     Returns:
-        Values and weights, `[lists]` each; all weights are 0 where a side has none.
+        Values and weights, `[lists]` each; the weight is 1 for lists with a weight on
+        either side, and 0 for others.
 
     References:
         Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 21.
     """
-    # The influence of a list, n times over, is its pseudo-value less the mean.
+    # n times the influence of a list is its pseudo-value less the mean.
     a, b = ratios.means()
     counts = (ratios.weights > 0).any(0)
     values = b.mean - a.mean + counts.sum() * (b.influence - a.influence)
@@ -147,9 +149,10 @@ class Summary(NamedTuple):
 
     Attributes:
         mean: The weighted mean over lists.
-        error: Its standard error: HC3, which is Student's where weights are equal.
+        error: Its standard error: HC3, which is Student's if weights are equal.
         freedom: The degrees of freedom of the error; 0 for fewer than two lists.
-        effect: Cohen's d, the mean over the standard deviation; NaN for fewer than two.
+        effect: Cohen's d, the mean over the standard deviation; NaN for fewer than two
+            lists.
         n_eff: The effective number of lists.
     """
 
@@ -174,9 +177,10 @@ class Summary(NamedTuple):
             values: `[lists, columns]`; means over the seeds of each side.
             weights: `[lists, columns]`; lists without a weight above 0 do not count.
             noise: See `WeightedMean.of`.
-            sides: The values of each side of a column, `[seeds, lists]`, or none; their
-                errors are joined with that of lists.
-            ratios: The two ratios that a column compares instead, by its index.
+            sides: The values of each side of a column, `[seeds, lists]`, or none; the
+                errors due to seeds are joined with the error over lists.
+            ratios: For columns that compare two ratios instead, the ratios by the index of
+                the column.
         """
         means = WeightedMean.of(values, weights, noise)
         mean, n_eff, freedom = means.mean, means.n_eff, means.freedom
@@ -200,14 +204,13 @@ class Summary(NamedTuple):
     def of_ratios(cls, ratios: Ratios) -> "Summary":
         """Summarises the difference b − a of two ratios, `[]`.
 
-        The effective number of lists is that of the system which has fewer. Cohen's d is
-        the difference over its standard error and √n_eff.
+        The effective number of lists is the smaller number of the two systems. Cohen's d is
+        the difference over √n_eff times its standard error.
 
         References:
             Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 11.
         """
         a, b = ratios.means()
-        # The smaller effective size of the two.
         n_eff = np.minimum(a.n_eff, b.n_eff)
         freedom = np.minimum(a.freedom, b.freedom)
         error = _root_of_squares(deviations(b.changes - a.changes, n_eff, freedom))
@@ -232,19 +235,19 @@ def _effect(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
 def error_with_seeds(
     error: float, freedom: float, sides: Sequence[np.ndarray], share: np.ndarray
 ) -> tuple[float, float]:
-    """The standard error of a mean over lists and seeds, and its degrees of freedom.
+    """Returns the standard error of a mean over lists and seeds, and degrees of freedom.
 
     Lists and training seeds are both drawn from many. All sides have the same lists, and
-    the seeds of each are draws of their own; a side of a single seed is fixed. The squared
-    error is that of lists plus that of the seeds of each side. Both hold the variance of
-    the list–seed interaction, which is therefore taken off once; the rest is never less
-    than either of them.
+    each side draws its own seeds; a side with a single seed is fixed. The squared error is
+    the squared error over lists plus the squared errors due to the seeds of each side. Both
+    contain the variance of the list–seed interaction, which is therefore subtracted once;
+    the result is never less than the squared error over lists, or due to seeds.
 
     Args:
         error: The standard error over lists, of values that are means over seeds.
         freedom: Its degrees of freedom.
         sides: The values of each side, `[seeds, lists]`.
-        share: `[lists]`, the share of each list in the weight of all.
+        share: `[lists]`, each list's share of the total weight.
 
     References:
         Satterthwaite, An approximate distribution of estimates of variance components,
@@ -258,23 +261,24 @@ def error_with_seeds(
 
 
 class SeedVariance(NamedTuple):
-    """The variance of a mean over lists and seeds that is due to the seeds of a side."""
+    """The part of the variance of a mean that is due to the training seeds of a side."""
 
     total: float
-    of_pairs: float  # the part that is the variance of the list–seed interaction
+    of_pairs: float  # the part of it that is due to the list–seed interaction
     freedom: int
 
     @classmethod
     def of(cls, values: np.ndarray, share: np.ndarray) -> "SeedVariance":
-        """Estimates it from values `[seeds, lists]`, and the share of each list."""
-        # [seeds] scores, whose variance holds that of the interaction, too.
+        """Estimates it from values `[seeds, lists]` and each list's share of the weight."""
+        # The variance of the [seeds] scores contains the variance of the interaction.
         total = float(seed_variance(values @ share))
         return cls(total, _pair_variance(values, share), len(values) - 1)
 
     def over(self, lists: float) -> "SeedVariance":
-        """Returns that of a mean over `lists` times as many lists.
+        """Returns the variance of a mean over `lists` times the number of lists.
 
-        They average the interaction out, and leave what a seed has in common in all lists.
+        More lists average the interaction out, but not the effect that a seed has on all
+        lists.
         """
         of_pairs = self.of_pairs / lists
         common = max(self.total - self.of_pairs, 0)
@@ -284,29 +288,30 @@ class SeedVariance(NamedTuple):
 def total_error(
     error: float, freedom: float, sources: Sequence[SeedVariance]
 ) -> tuple[float, float]:
-    """Joins the error over lists with that of seeds, as `error_with_seeds` does."""
+    """Joins the error over lists with errors due to seeds, as in `error_with_seeds`."""
     of_lists = error**2
     of_seeds, of_pairs = (sum(source[i] for source in sources) for i in range(2))
-    # An estimate of the interaction may be too large, and the rest never negative.
+    # The interaction may be estimated too large, so keep at least the larger variance.
     total = max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)
-    # Satterthwaite: variances v with f degrees of freedom have (Σ v)² / Σ (v²/f) in sum.
+    # Satterthwaite: a sum of variances v with f degrees of freedom each has
+    # (Σ v)² / Σ (v²/f) of them.
     spread = of_lists**2 / freedom
     spread += sum(source.total**2 / source.freedom for source in sources)
     return float(np.sqrt(total)), total**2 / spread if spread > 0 else freedom
 
 
 def seed_variance(scores: np.ndarray) -> np.ndarray:
-    """The variance of the mean of scores `[…, seeds]`; 0 for a single seed."""
+    """Returns the variance of the mean of scores `[…, seeds]`; 0 for a single seed."""
     seeds = scores.shape[-1]
     squares = (scores - scores.mean(-1, keepdims=True)) ** 2
     return squares.sum(-1) / max(seeds * (seeds - 1), 1)
 
 
 def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
-    """The variance of the list–seed interaction, in a mean over both.
+    """Returns the variance of a mean over lists and seeds due to their interaction.
 
-    The mean of S seeds varies over lists less than a single seed does, by (1 − 1/S) times
-    that variance.
+    The mean of S seeds varies over lists less than a single seed does: the interaction of a
+    single seed has a variance, and the mean of seeds lacks (1 − 1/S) of it.
     """
 
     def of_lists(x: np.ndarray) -> np.ndarray:
@@ -316,7 +321,7 @@ def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
     n_eff = 1 / max((share**2).sum(), np.finfo(np.float64).tiny)
     if n_eff <= 1:
         return 0.0
-    # Single seeds vary over lists by the interaction more than their mean does.
+    # The excess of single seeds over their mean is (S − 1)/S of the interaction's variance.
     excess = of_lists(values).mean() - of_lists(values.mean(0))
-    # The excess is (S − 1)/S of the interaction of one seed, of which the mean has 1/S.
+    # The mean has 1/S of that variance, so divide the excess by S − 1.
     return float(max(excess, 0) * n_eff / (n_eff - 1) / (len(values) - 1))
