@@ -101,7 +101,7 @@ def count_text(number: int, noun: str, plural_ending: str = "s") -> str:
 def fixed_point(number: float, digits: int, sign: str = "") -> str:
     """Formats a number with this many digits after the point; a zero has no sign.
 
-    From 10¹² on, numbers have an exponent, because digits after the point are not known.
+    From 10¹² on, numbers have an exponent instead of many digits.
 
     >>> fixed_point(-0.0004, 3), fixed_point(0.0004, 3, sign="+"), fixed_point(-0.5, 1)
     ('0.000', '0.000', '-0.5')

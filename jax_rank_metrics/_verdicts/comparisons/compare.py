@@ -124,7 +124,7 @@ def compare(
         judge: The values of the same systems and metrics by the judge's labels, for more
             lists; the lists of a and b are a random sample of these. Pass
             `(judge_a, judge_b)` if you pass b, or else a dict by system. All need ids of
-            lists, and `clusters` are then about the judge's lists.
+            lists, and `clusters` then hold an id for each of the judge's lists.
         test: "permutation", "bootstrap", "t", "tukey" or "mcnemar". None is "permutation",
             and "t" with a judge.
         pairs: Without b, "baseline" compares each system with the first, and "all" each
@@ -206,7 +206,7 @@ def compare(
             dict holds means instead of per-list values; if a value is NaN or infinite, or
             a weight infinite; if an option is not listed above, or means nothing for the
             test or for these values; for "mcnemar", if a value is not 0 or 1, if weights
-            differ or there are clusters; for "bootstrap", if weights leave less than three
+            differ or there are clusters; for "bootstrap", if weights leave fewer than three
             effective lists; for "tukey", if pairs of systems have different lists; if
             `Seeds` have fewer than three seeds (below five, a warning says how little they
             tell). With a judge, if it lacks a system, a metric or a list, if values have no

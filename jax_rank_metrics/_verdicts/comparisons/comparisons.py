@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # The fields of a `Comparison` that name its task, systems and metric.
 NAME_FIELDS = ("task", "baseline", "system", "metric", "cutoff")
-# If fewer lists differ, the repr says how many: few of them say little, among many lists.
+# If fewer lists differ, the repr shows their number, because so few say little.
 FEW_LISTS = 10
 # The labels of a corrected p, which stands beside p.
 CORRECTION_NAMES = {"holm": "Holm", "maxT": "maxT", "fdr": "FDR", "tukey": "Tukey"}
@@ -291,7 +291,7 @@ class Comparisons(Sequence[Comparison]):
             return NotImplemented
         return self._comparisons == other._comparisons
 
-    # Comparisons are equal by value, so they have no hash, like lists.
+    # Comparisons are equal by value, so they have no hash, like Python's lists.
     __hash__ = None  # type: ignore[assignment]
 
     @property
@@ -318,7 +318,7 @@ class Comparisons(Sequence[Comparison]):
         cutoff: int | str | None = None,
         baseline: Hashable = None,
     ) -> "Comparisons":
-        """Returns the comparisons that have all of these names; there may be no such one.
+        """Returns the comparisons that have all of these names, possibly no comparison.
 
         Args:
             task: The key of the task; None is any.
@@ -359,11 +359,11 @@ class Comparisons(Sequence[Comparison]):
             the comparison, "list", the values "a" and "b", their "difference" b − a, and
             "weight". Lists that pulled b down most come first, and lists that lifted it
             most come last. With documents, "missed" holds `(id, rank_a, rank_b)` of the
-            relevant documents that b ranks lower than a does, and "gained" of those it
-            ranks higher. A rank is None if the document was not retrieved. If it ties, it
-            is the mean rank of the ties, or `(first, last)` if these lie on both sides of
-            the cutoff: then the share of them within the cutoff counts. Documents that both
-            rank below the cutoff of the metric are left out.
+            relevant documents that b ranks lower than a does, and "gained" the same for
+            documents that b ranks higher. A rank is None if the document was not retrieved.
+            If the document ties, its rank is the mean rank of the ties, or `(first, last)`
+            if these lie on both sides of the cutoff: then the share of them within the
+            cutoff counts. Documents that both rank below the cutoff are left out.
 
         Raises:
             KeyError: if documents lack a system or a list.

@@ -163,7 +163,10 @@ def leaderboard(
     directions.check_lower(lower, path)
     direction = directions.is_lower_better(path, lower)
     if direction is None:
-        raise ValueError(f"neither direction of {name} is better; it has no order")
+        raise ValueError(
+            f"neither direction of {name} is better, so it puts systems in no order; pass "
+            "another metric, or lower=True if lower means are better"
+        )
     if name is not None and mean.kind_of_mean(name) is not mean.Mean:
         raise ValueError(
             f"{name} is a geometric mean, and a leaderboard ranks plain means; pass the "
@@ -297,8 +300,8 @@ def _read_tasks(
 def _are_of_tasks(records: reading.Metrics, metric: str | None) -> bool:
     """True if single keys name tasks, as in {"web": values}, and not metrics.
 
-    They name metrics if they are columns of a frame, if one of them is `metric`, or if all
-    of them are names of metrics.
+    They name metrics if a record knows it (`is_of_metric`), if one of them is `metric`, or
+    if all of them are names of metrics.
     """
     keys = [path[0] for path in records if len(path) == 1]
     return len(keys) == len(records) and not (
@@ -323,8 +326,8 @@ def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
     total = variances.sum(0)
     squares = (variances**2 / np.maximum(freedoms, 1e-9)).sum(0)
     of_all = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), 0)
-    # Welch's number is never below that of the least sure task; if nothing varies, take the
-    # task's number. If a task has no degrees of freedom, neither has the mean.
+    # Take at least the degrees of freedom of the least sure task, because Welch's formula
+    # has none if nothing varies. If a task has none, the mean has none either.
     smallest = freedoms.min(0)
     return np.sqrt(total), np.maximum(of_all, smallest) * (smallest > 0)
 
@@ -441,9 +444,13 @@ def _of_states(
         if stacked_shape(state):
             raise ValueError(f"{name} is a stacked state; pass jrm.reduce of it")
         if state.sums.high.ndim > 2:
-            raise ValueError(f"{name} has several cutoffs; measure one")
+            raise ValueError(
+                f"{name} has several cutoffs, but an order needs one; measure one cutoff"
+            )
         if not np.isfinite(state.compute()):
-            raise ValueError(f"the mean of {name} is {state.compute()}")
+            raise ValueError(
+                f"the mean of {name} is {state.compute()}; pass states with finite means"
+            )
     means = np.array([float(state.compute()) for state in states])
     replicates = [np.asarray(state.replicates(), np.float64) for state in states]
     counts = {len(draws) for draws in replicates}
@@ -483,7 +490,10 @@ def _of_lists(
 ) -> TaskMeans:
     sides, weights = _values_of_seeds(values, undefined)
     if not (weights.sum(0) > 0).all():
-        raise ValueError(f"no list of {values[0].name} and of all other systems counts")
+        raise ValueError(
+            f"no list of {values[0].name} and of all other systems counts; pass lists with "
+            "a weight above 0 and, for undefined='skip', with a value in every system"
+        )
     table = np.stack([of_seeds.mean(0) for of_seeds in sides], axis=1)
     rounding = max(run.rounding for run in values)
     of_lists = WeightedMean.of(table, weights, rounding * np.abs(table))

@@ -410,8 +410,8 @@ def _bootstrap(
 ) -> p_values.Outcome:
     """Tests means by resamples; all hypotheses share them."""
     lists = np.sum(columns.weights > 0, axis=0)
-    # Differences that are all equal have no error to divide by. Every resample speaks for
-    # them, except those that draw a single list again and again.
+    # Differences that are all equal have no error to divide by. Every resample is evidence
+    # for them, unless it draws a single list again and again.
     smallest_p = np.maximum(
         studentised.probability_of_one_list(lists), 1 / (1 + question.samples)
     )

@@ -245,7 +245,7 @@ class _Test(NamedTuple):
         return cls(power, (1 - level) / (1 + is_two_sided), is_two_sided)
 
     def detectable(self, error: float, freedom: float) -> float:
-        """Returns the least mean that is detected, given its error and freedom."""
+        """Returns the least mean that is detected, for its error and degrees of freedom."""
         quantile = self.quantile(freedom)
         if not quantile < MAX_QUANTILE:
             return math.inf

@@ -99,7 +99,7 @@ class Leaderboard:
     def letters(self) -> tuple[str, ...]:
         """The groups of each system as letters: systems that share a letter do not differ.
 
-        With more than 26 groups, names go on with aa, ab, …, and commas separate them.
+        With more than 26 groups, names continue with aa, ab, …, and commas separate them.
         """
         # Up to 26 groups, "ab" means the groups a and b; beyond, it is one group.
         comma = "," if len(self.groups) > 26 else ""

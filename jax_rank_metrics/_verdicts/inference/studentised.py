@@ -4,7 +4,7 @@ Each resample has its own standard error. Under the null hypothesis the statisti
 t* = (mean* − mean) / error* of a resample has the distribution of t = mean / error. p is
 therefore the share of resamples with |t*| ≥ |t|. The interval is mean ± q·error with q the
 quantile of |t*|, so it excludes 0 if p is below 1 − level. The division by error* makes
-this hold for few lists, too, because their error is hardly known itself.
+this hold for few lists, too: it allows for how little is known about their error.
 
 t* does not depend on the question: the same resamples answer questions about either side,
 any level, and shifted means.
@@ -304,7 +304,7 @@ def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamp
 def _resampled_estimates(
     labelled: jax.Array, unlabelled: jax.Array, seeds: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Returns the changes of estimates by resampling, and errors, `[samples, columns]`.
+    """Returns changes of the estimates by resampling, and errors: `[samples, columns]`.
 
     Args:
         labelled: Rows with a labelled list, `[rows, columns, 6]`: the values y of people

@@ -205,7 +205,8 @@ class Summary(NamedTuple):
         """Summarises the difference b − a of two ratios, `[]`.
 
         The effective number of lists is the smaller number of the two systems. Cohen's d is
-        the difference over √n_eff times its standard error.
+        the difference over its standard deviation, which is √n_eff times the standard error
+        without the factor for heavy lists.
 
         References:
             Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 11.
@@ -310,8 +311,8 @@ def seed_variance(scores: np.ndarray) -> np.ndarray:
 def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
     """Returns the variance of a mean over lists and seeds due to their interaction.
 
-    The mean of S seeds varies over lists less than a single seed does: the interaction of a
-    single seed has a variance, and the mean of seeds lacks (1 − 1/S) of it.
+    Over lists, the mean of S seeds varies less than a single seed does, by (1 − 1/S) times
+    the variance of a single seed's interaction.
     """
 
     def of_lists(x: np.ndarray) -> np.ndarray:
