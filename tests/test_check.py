@@ -114,7 +114,7 @@ INFINITE = "-inf is the lowest score, and such items are ranked and may be found
 COLLIDING = (
     "scores that differ become equal in float32, in which they are compared, and"
 )
-IDS = "0 of 3 retrieved documents are judged, and none is relevant: of query 'q1', the "
+IDS = "0 of 3 retrieved documents are judged, and none is relevant: for query 'q1', the "
 
 
 def remarks_of(call):
@@ -127,8 +127,8 @@ def remarks_of(call):
 
 
 JOINS = {
-    "ids": ({"q1": {"0007": 1, "0008": 0}, "q2": {"01": 1}}, {"q1": {"7": 2, "8": 1}, "q2": {"1": 1}}, f"{IDS}judgements hold '0007', '0008', and the run '7', '8'"),
-    "integers": ({"q1": {"0007": 1}}, {"q1": {7: 2, 8: 1, 9: 0}}, f"{IDS}judgements hold '0007', and the run '7', '8'"),
+    "ids": ({"q1": {"0007": 1, "0008": 0}, "q2": {"01": 1}}, {"q1": {"7": 2, "8": 1}, "q2": {"1": 1}}, f"{IDS}judgements hold '0007', '0008', and the run holds '7', '8'"),
+    "integers": ({"q1": {"0007": 1}}, {"q1": {7: 2, 8: 1, 9: 0}}, f"{IDS}judgements hold '0007', and the run holds '7', '8'"),
     "grades": ({"q1": {"a": 0.9, "b": 0.2}}, {"q1": {"a": 1}}, GRADES),
     "hardly any": ({"q": {"0": 0, "x1": 1}}, {"q": {str(i): i for i in range(200)}}, "1 of 200 retrieved documents are judged"),
 }  # fmt: skip

@@ -11,10 +11,11 @@ from jax_rank_metrics._runs.files import frames, sources
 from jax_rank_metrics._runs.files.frames import pl
 from jax_rank_metrics._runs.files.text import ParsedRows, format_without_names, lines_of
 
-MAX_CELLS = 2**24  # fields of a table that may be empty without a byte each
+# A table may have this many fields, or two for each byte of its file if that is more.
+MAX_CELLS = 2**24
 
-# Chooses the columns to read from all that a table has: those of query, document and
-# number, and perhaps of the subtopic.
+# Chooses which columns of a table to read: the columns of query, document and number, and
+# perhaps the column of the subtopic.
 Choose = Callable[[Sequence[str]], Sequence[str]]
 
 
@@ -30,11 +31,11 @@ def _indices(
         source: The file.
         header: The names of all columns.
         choose: See `Choose`.
-        format: One without names whose form the first line has, if any.
+        format: The format without column names that the first line seems to have, if any.
 
     Raises:
         ValueError: if the header has a column more than once, or not at all. The message
-            proposes the format, if there is one.
+            proposes `format`, if it is given.
     """
     columns = choose(header)
     for name in columns:
@@ -59,19 +60,20 @@ def delimited(
     choose: Choose,
     value: frames.ValueColumn,
 ) -> ParsedRows:
-    """Returns the columns of CSV or TSV as strings, or null where a field is empty."""
+    """Returns the columns of CSV or TSV as strings, with null for empty fields."""
     try:
         text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
         header = next(csv.reader(text, delimiter=separator), [])
-        # Each field but the last of a line has a byte, that of its separator.
+        # Each field but the last of a line takes at least one byte, its separator. A header
+        # with far more fields would make a table that does not fit into memory.
         if len(header) * data.count(b"\n") > max(2 * len(data), MAX_CELLS):
             raise ValueError(
                 f"{source}, {sources.quote_line(1, data)}: {len(header)} fields, far more "
                 "than other lines have"
             )
-        # Polars gets a header of numbers, with one column more than the file has names,
-        # and reads the header of the file as the first row. A field in the extra column
-        # then belongs to a row that is longer than the header.
+        # Give polars a header of numbers with one column more than the file has names, so
+        # that it reads the header of the file as the first row. If the extra column then
+        # holds a field, its row is longer than the header.
         numbers = [str(index) for index in range(len(header) + 1)]
         rows = pl.read_csv(
             io.BytesIO(f"{separator.join(numbers)}\n".encode() + data),
@@ -89,7 +91,8 @@ def delimited(
         pl.all_horizontal(pl.all().fill_null("").str.strip_chars() == "")
     ).to_series()
     if is_blank.any():
-        # A line that consists of separators is not blank: all of its fields are missing.
+        # Keep lines of separators alone: they are not blank, but rows whose fields are all
+        # missing, which is an error.
         text_lines = lines_of(source, data)["number"].implode()
         is_blank &= ~_line_numbers(rows).is_in(text_lines)
     indices_of_rows = (~is_blank).arg_true()[1:]  # without the header
@@ -109,8 +112,8 @@ def delimited(
 def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
     """Returns the number of the line, from 1, where each row of a table begins.
 
-    The rows include the header. A quoted field may contain newlines, so that a row takes
-    several lines.
+    The rows include the header. A row takes several lines if a quoted field contains
+    newlines.
     """
     newlines = pl.sum_horizontal(pl.all().str.count_matches("\n", literal=True))
     offset = newlines.cum_sum().shift(1, fill_value=0)
@@ -127,7 +130,8 @@ def _table_error(source: sources.Source, data: bytes, separator: str) -> ValueEr
     except csv.Error as error:
         if "new-line character" in str(error):
             sources.check_line_ends(source, data)
-        # Where the row begins: a stray quote takes all lines up to the next one.
+        # Quote the line in which the row begins, because the lines up to the next quote
+        # belong to the row.
         return ValueError(f"{source}, {sources.quote_line(first_line, data)}: {error}")
     unbalanced = [
         number
@@ -143,17 +147,17 @@ def _table_error(source: sources.Source, data: bytes, separator: str) -> ValueEr
 def json_lines(source: sources.Source, data: bytes, choose: Choose) -> ParsedRows:
     """Returns the columns of a file with a JSON object in each line, in their own dtypes.
 
-    A key that an object lacks is null in its row; one that all of them lack is an error.
+    A key that an object lacks is null in its row; a key that all objects lack is an error.
 
     Raises:
-        ValueError: with the line, if it is no such object; if a key that is read repeats,
-            or an id holds half a character.
+        ValueError: with the line, if it is not a JSON object; if a key that is read
+            repeats, or an id holds half of a surrogate pair.
     """
     if _holds_lists(data.lstrip().partition(b"\n")[0]):
         return _lists_by_line(source, data)
 
     def read(text: bytes) -> "pl.DataFrame":
-        # A newline comes first for the reason that `lines_of` tells.
+        # The newline keeps polars from taking text for a compressed file; see `lines_of`.
         return pl.read_ndjson(io.BytesIO(b"\n" + text), infer_schema_length=None)
 
     def location(row: int) -> str:
@@ -176,7 +180,7 @@ def json_lines(source: sources.Source, data: bytes, choose: Choose) -> ParsedRow
         # The shortest prefix that cannot be read ends with the bad line.
         count = bisect.bisect_left(range(len(texts)), True, lo=1, key=fails)
         raise ValueError(
-            f"{source}, {location(count - 1)}: not a JSON object, or not like those "
+            f"{source}, {location(count - 1)}: not a JSON object, or not like the objects "
             "before it"
         ) from error
     indices = _indices(source, frame.columns, choose)
@@ -186,13 +190,14 @@ def json_lines(source: sources.Source, data: bytes, choose: Choose) -> ParsedRow
 
 
 def _check_objects(parsed: ParsedRows, data: bytes) -> None:
-    """Raises ValueError if an object has a column of the frame twice, or half a character.
+    """Raises ValueError if an object repeats a key, or holds half of a surrogate pair.
 
-    Polars would keep the first of two values, and change the half into another character.
-    Only lines that may have either are parsed again.
+    Only keys and values of the frame's columns are checked. Polars would keep the first of
+    two values, and replace the half by another character. Only lines that may have one of
+    these problems are parsed again.
 
     Args:
-        parsed: What was read, with the columns as they are called in the file.
+        parsed: The rows, with the column names of the file.
         data: The content of the file.
     """
     names = parsed.frame.columns
@@ -203,7 +208,7 @@ def _check_objects(parsed: ParsedRows, data: bytes) -> None:
         return
     lines = lines_of(parsed.source, data)
     texts = lines["text"]
-    # An escape of a surrogate, or of a character that keys usually have.
+    # Escapes of surrogates and of ASCII characters: the latter may spell a key.
     is_suspect = texts.str.contains(r"\\u(?:00[0-7]|[dD][89a-fA-F])")
     for key in keys:
         is_suspect |= texts.str.count_matches(key, literal=True) != 1
@@ -213,7 +218,7 @@ def _check_objects(parsed: ParsedRows, data: bytes) -> None:
         for name in names:
             values = [value for pair_name, value in pairs if pair_name == name]
             if len(values) > 1:
-                parsed.fail(row, f"the key {name!r} is there twice; keep one")
+                parsed.fail(row, f"the key {name!r} appears twice; keep one")
             try:
                 "".join(value for value in values if isinstance(value, str)).encode()
             except UnicodeEncodeError as error:
@@ -221,7 +226,7 @@ def _check_objects(parsed: ParsedRows, data: bytes) -> None:
 
 
 def parquet(source: sources.Source, choose: Choose) -> ParsedRows:
-    """Returns the columns of a Parquet file; the others are not loaded.
+    """Returns the chosen columns of a Parquet file; other columns are not loaded.
 
     A packed file is unpacked in memory, although Parquet packs its own columns.
     """
@@ -247,12 +252,12 @@ def parquet(source: sources.Source, choose: Choose) -> ParsedRows:
 def _json_of_line(
     source: sources.Source, data: bytes, number: int, text: str, strict: bool = True
 ) -> Any:
-    """Returns what a line of a file holds; `strict` is that of `json.loads`.
+    """Returns the value of a line of JSON; `strict` is an argument of `json.loads`.
 
-    An object is a tuple of its names and values, of which a name may repeat.
+    An object becomes a tuple of pairs of name and value, in which a name may repeat.
 
     Raises:
-        ValueError: with the number of the line, if it is no JSON.
+        ValueError: with the number of the line, if it is not JSON.
     """
     try:
         return json.loads(text, object_pairs_hook=tuple, strict=strict)
@@ -264,9 +269,9 @@ def _json_of_line(
 
 
 def _holds_lists(line: bytes) -> bool:
-    """Returns whether a line of JSON is a list, or an object of nothing but lists.
+    """True if a line of JSON is a list, or an object whose values are all lists.
 
-    In a table of lists, the query of a row is none.
+    A row of a table of lists is no such object, because its query is not a list.
     """
     try:
         value = json.loads(line) if line.startswith((b"[", b"{")) else None
@@ -277,9 +282,9 @@ def _holds_lists(line: bytes) -> bool:
 
 
 def _lists_by_line(source: sources.Source, data: bytes) -> ParsedRows:
-    """Returns the lists of documents in the lines of a file, each a list or by query.
+    """Returns the lists of documents in a file whose lines are lists, or lists by query.
 
-    Lists alone are those of the queries 0, 1, ….
+    Lists without queries belong to the queries 0, 1, ….
     """
     sources.check_utf8(source, data)
     lines = lines_of(source, data)
@@ -305,7 +310,7 @@ def _listed(
     """Returns a frame of queries and the lists of their documents.
 
     Raises:
-        ValueError: if these are not lists of strings, or of integers.
+        ValueError: if a list holds anything but strings only, or integers only.
     """
     for row, ids in enumerate(lists):
         kinds = {*map(type, ids)} if isinstance(ids, (list, tuple)) else {object}
@@ -327,8 +332,8 @@ def json_by_query(
     """Returns the rows of `{query: {document: number}}`, or of lists of documents.
 
     Raises:
-        ValueError: with the line, if this is no JSON; with the query and the document, if
-            it has another form.
+        ValueError: with the line, if the file is not JSON; with the query and the document,
+            if it has another form.
     """
     try:
         queries = json.loads(data.decode(), object_pairs_hook=tuple)
@@ -358,7 +363,7 @@ def json_by_query(
             raise ValueError(f"{source}, query {query!r}: holds no object; {form}")
         if query in seen:
             raise ValueError(
-                f"{source}: the key {query!r} is there twice; put all documents of a "
+                f"{source}: the key {query!r} appears twice; put all documents of a "
                 "query into one object"
             )
         seen.add(query)

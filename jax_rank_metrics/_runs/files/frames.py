@@ -18,15 +18,15 @@ else:
 ValueColumn = Literal["relevance", "score"]
 
 
-# Raises an error from the index of a row and the reason.
+# Raises the error for a row, given its index and the reason.
 Fail = Callable[[int, str], NoReturn]
 
 IDS = ("query_id", "doc_id")
 SUBTOPIC = "subtopic"
 
-# The columns of query, document and number, as programs name them.
+# The names of the columns of query, document and number in other programs.
 _RANX, _BEIR = ("q_id", "doc_id", "score"), ("query-id", "corpus-id", "score")
-_TERRIER = "docno", "docid"  # where both are there, the latter is a number in an index
+_TERRIER = "docno", "docid"  # beside a docno, the docid is a number in an index
 _KNOWN: dict[ValueColumn, tuple[tuple[str, str, str], ...]] = {
     "relevance": (
         ("query_id", "doc_id", "relevance"),  # here, ir_datasets and ir_measures
@@ -43,15 +43,15 @@ _SUBTOPICS = (SUBTOPIC, "subtopic_id")  # the latter of ir_datasets
 # Columns in which lower is better.
 _RANKS = ("rank", "position", "ranking", "pos", "doc_rank")
 
-# Why an integer is refused of which float64 makes the same as of another one.
+# Why an integer is refused if float64 rounds it to the same number as another integer.
 NOT_HELD = (
-    "which float64, as some numbers are no integers, does not tell from another one; pass "
-    "smaller numbers"
+    "which float64 cannot distinguish from another number, and some numbers are not "
+    "integers; pass smaller numbers"
 )
 
 
 def first_true(rows: "pl.Series") -> int | None:
-    """Returns the index of the first row that is True, or None; null is not."""
+    """Returns the index of the first row that is True, or None; null counts as False."""
     index = rows.fill_null(False).arg_max()
     return None if index is None or not rows[index] else int(index)
 
@@ -73,15 +73,15 @@ def listed(names: Iterable[object]) -> str:
 def known_columns(
     names: Sequence[str], value: ValueColumn, may_be_lists: bool = True
 ) -> tuple[str, ...]:
-    """Returns the columns of query, document, number and perhaps a fourth among names.
+    """Returns the columns of query, document and number among names, perhaps with a fourth.
 
-    That is the subtopic of judgements, and of a run with scores the rank beside them.
-
-    They are those of this package where no program's are there. In a run without scores,
-    the number is its rank. Documents in lists need no numbers, whose name may be plural.
+    The fourth is the subtopic of judgements, or the rank in a run that also has scores. If
+    the names hold the columns of no known program, the names of this package are returned.
+    In a run without scores, the number is the rank. Lists of documents need no numbers, and
+    names of lists may be plural.
 
     Raises:
-        ValueError: if those of two programs are there.
+        ValueError: if the names hold the columns of two programs, or two subtopics.
 
     >>> known_columns(("qid", "docid", "docno", "label"), "relevance")
     ('qid', 'docno', 'label')
@@ -127,37 +127,40 @@ def known_columns(
 
 
 def is_rank(name: str) -> bool:
-    """Returns whether a column of this name holds ranks, of which lower ones are better."""
+    """True if a column of this name holds ranks, which are better when lower."""
     return str(name).strip().lower() in _RANKS
 
 
 def scores_of_ranks(ranks: "pl.Series", fail: Fail, first_rank: int = 0) -> "pl.Series":
-    """Returns scores, which fall with the rank; passes a row that is no rank to `fail`."""
+    """Returns scores that fall as ranks grow; passes the first row that is wrong to `fail`.
+
+    Ranks are integers of at least `first_rank`.
+    """
     numbers = finite_numbers(ranks)
     row = first_true(numbers.is_null() | (numbers < first_rank) | (numbers % 1 != 0))
     if row is not None:
         start = "1" if first_rank else "0 or 1"
         fail(row, f"the rank is {ranks[row]}; pass integers, counted from {start}")
-    return 0.0 - numbers  # of which none is -0.0
+    return 0.0 - numbers  # never −0.0, unlike -numbers
 
 
 def finite_numbers(texts: "pl.Series") -> "pl.Series":
-    """Returns text as float64, null where it is no finite number."""
+    """Returns texts as float64, with null for anything but a finite number."""
     numbers = texts.cast(pl.Float64, strict=False)
     return numbers.set(~numbers.is_finite(), None)
 
 
 def standard_names(value: ValueColumn, count: int) -> tuple[str, ...]:
-    """Returns the names here of the first columns that `known_columns` returns."""
+    """Returns this package's names for the first `count` columns of `known_columns`."""
     return (*IDS, value, "rank" if value == "score" else SUBTOPIC)[:count]
 
 
 def cleaned(frame: "pl.DataFrame", value: ValueColumn, fail: Fail) -> "pl.DataFrame":
     """Returns the columns of ids and of `value`, checked and converted.
 
-    Ids, and so subtopics, become strings or int64, scores float64, and relevance int64 or
-    float64. Plain scores have no column query_id. The first row that is wrong is passed to
-    `fail`.
+    Ids and subtopics become strings or int64, scores become float64 or stay integers, and
+    relevance becomes int64 or float64. Plain scores have no column query_id. The first row
+    with a wrong value is passed to `fail`.
     """
     names = (*IDS, value, SUBTOPIC)
     return frame.select(
@@ -170,9 +173,9 @@ def cleaned(frame: "pl.DataFrame", value: ValueColumn, fail: Fail) -> "pl.DataFr
 
 
 def refuse_breaks(column: "pl.Series", fail: Fail) -> None:
-    """Passes the first text with a line break, or the first list of one, to `fail`.
+    """Passes the first row whose text, or list of texts, has a line break to `fail`.
 
-    Two stray quotes take all lines of a table between them into a field.
+    Two stray quotes in a table turn all lines between them into one field.
     """
     texts = column.list.join(" ") if column.dtype == pl.List(pl.String) else column
     if texts.dtype != pl.String:
@@ -188,12 +191,12 @@ def ids_of(ids: "pl.Series", fail: Fail) -> "pl.Series":
     """Returns ids as strings or int64, none of them missing."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
-    if ids.is_empty() and ids.dtype != pl.String:  # of whichever dtype
+    if ids.is_empty() and ids.dtype != pl.String:  # so that no empty dtype is refused
         ids = pl.Series(ids.name, [], pl.Null)
     missing = ids.is_null()
     if ids.dtype == pl.String:
         missing |= ids == ""
-    elif ids.dtype.is_float():  # as pandas makes of integers where one is missing
+    elif ids.dtype.is_float():  # pandas turns integers into floats if one is missing
         missing |= ids.is_nan()
     row = first_true(missing)
     if row is not None:
@@ -259,12 +262,12 @@ def numbers_of(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Serie
 
 
 def are_wide(numbers: "pl.Series") -> bool:
-    """Returns whether some numbers may be integers that float64 does not distinguish."""
+    """True if some numbers may be integers that float64 does not distinguish."""
     return bool((numbers.is_finite() & (numbers.abs() >= 2.0**53)).any())
 
 
 def same_in_float64(integers: Iterable[int]) -> int | None:
-    """Returns the first integer of which float64 makes the same as of an earlier one."""
+    """Returns the first integer that float64 rounds to the number of an earlier one."""
     known: dict[float, int] = {}
     for integer in integers:
         if known.setdefault(float(integer), integer) != integer:
@@ -275,12 +278,12 @@ def same_in_float64(integers: Iterable[int]) -> int | None:
 def first_repeat(frame: "pl.DataFrame") -> int | None:
     """Returns the index of the first row that repeats the ids of an earlier one, or None.
 
-    Subtopics belong to the ids. Plain scores, which have no query ids, do not repeat.
+    Subtopics count as ids. Plain scores have no query ids, so they do not repeat.
     """
     if "query_id" not in frame.columns:
         return None
-    # Equal pairs have equal hashes, so that no pair repeats if all hashes differ. Checking
-    # this takes a fifth of the time of comparing the pairs.
+    # Equal ids have equal hashes, so no ids repeat if all hashes differ. This check takes a
+    # fifth of the time of comparing the ids.
     ids = id_columns(frame)
     hashes = pl.sum_horizontal(
         pl.col(name).hash(seed) * seed for seed, name in enumerate(ids, 1)
@@ -295,7 +298,7 @@ def distinct(
     value: ValueColumn,
     duplicates: choices.DuplicatesOfQrels,
 ) -> "pl.DataFrame":
-    """Returns one row for the ids of each: the first, the last, or that of the maximum."""
+    """Returns one row for each set of ids: the first, the last, or one with the maximum."""
     ids = id_columns(frame)
     if duplicates == "max":
         groups = frame.group_by(ids, maintain_order=True)
@@ -305,12 +308,15 @@ def distinct(
 
 
 def id_columns(frame: "pl.DataFrame") -> list[str]:
-    """Returns the columns that tell a row from all others."""
+    """Returns the columns that identify a row: its ids, and its subtopic if it has one."""
     return [name for name in (*IDS, SUBTOPIC) if name in frame.columns]
 
 
 def series(name: str, column: str, values: Any) -> "pl.Series":
-    """Returns values as a column of the argument `name`, if they have one dtype."""
+    """Returns values as a column of polars; raises ValueError if they are of several kinds.
+
+    Messages name the argument `name`.
+    """
     try:
         return pl.Series(column, values)
     except UnicodeEncodeError as error:
@@ -330,18 +336,18 @@ def series(name: str, column: str, values: Any) -> "pl.Series":
 
 
 def _with_null(cell: Any) -> Any:
-    """Returns None, which polars knows, for a cell or those of a list that are missing."""
+    """Returns a cell, or the cells of a list, with None for cells that are missing."""
     if isinstance(cell, list):
         return [*map(_with_null, cell)]
     return None if inputs.is_missing(cell) else cell
 
 
-# Tells the document of a chunk, by whose id a run may have it.
+# Maps the id of a chunk, which a run holds, to the id of its document.
 DocumentOf = Callable[[Any], Any] | Mapping[Any, Any]
 
 
 def is_listed(frame: "pl.DataFrame") -> bool:
-    """Returns whether a frame has a list of documents in each row."""
+    """True if a frame has a list of documents in each row."""
     return frame["doc_id"].dtype == pl.List
 
 
@@ -350,14 +356,14 @@ def rows_of_lists(
 ) -> "pl.DataFrame":
     """Returns a checked row for each document of a frame with a list in each row.
 
-    A query whose list is empty has one row, in which the document is null. Without
-    numbers, scores fall along a list, judged documents have the relevance 1, and a column
-    `repeated` tells which documents occur earlier in their list.
+    A query whose list is empty has one row, in which the document is null. If the frame has
+    no numbers, scores fall along a list, judged documents have the relevance 1, and a
+    column `repeated` marks documents that occur earlier in their list.
 
     Args:
-        frame: A query in each row, with a list of documents, and perhaps one of numbers.
+        frame: Rows of a query, a list of documents, and perhaps a list of numbers.
         value: "relevance" for judgements, "score" for a run.
-        fail: Is told the row of `frame` that is wrong, and why.
+        fail: Called with the index of a wrong row of `frame`, and the reason.
 
     >>> frame = pl.DataFrame({"query_id": ["q"], "doc_id": [["b", "a"]]})
     >>> rows_of_lists(frame, "score", print).rows()
@@ -372,15 +378,13 @@ def rows_of_lists(
     queries = cleaned(frame.select("query_id"), value, fail)["query_id"]
     row = first_true(queries.is_duplicated())
     if row is not None:
-        fail(
-            row, f"query {queries[row]!r} is there twice; pass one list for each query"
-        )
+        fail(row, f"query {queries[row]!r} appears twice; pass one list for each query")
     for name in ("doc_id", value):
         if frame[name].dtype != pl.List:
-            fail(0, f"{name} is {frame[name].dtype}; pass lists, as doc_id has them")
+            fail(0, f"{name} is {frame[name].dtype}; pass lists, as in doc_id")
         row = first_true(frame[name].is_null() | (frame[name].list.len() != sizes))
         if row is not None:
-            fail(row, f"{name} is missing, or of another length than the other list")
+            fail(row, f"{name} is missing, or its length differs from the other list")
     frame = frame.with_columns(queries).with_row_index("row")
     rows = frame.explode("doc_id", value, empty_as_null=False)
     documents = cleaned(
@@ -398,14 +402,14 @@ def rows_of_lists(
 
 
 def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
-    """Returns a run with the documents of its chunks, of which the best score stays.
+    """Returns a run of documents from a run of chunks: each has its best chunk's score.
 
     Args:
         run: The run, checked.
         document: See `join`.
 
     Raises:
-        ValueError: if `document` has none for a chunk, or one that is no id.
+        ValueError: if `document` lacks a chunk, or maps one to a value that is not an id.
         TypeError: if `document` is neither a function nor a dict.
     """
     if "query_id" not in run.columns:
@@ -423,8 +427,8 @@ def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
         document = document.__getitem__
     elif not callable(document):
         raise TypeError(
-            f"document: got {kind_of(document)}; pass a function or a dict that tells "
-            "the document of a chunk"
+            f"document: got {kind_of(document)}; pass a function or a dict from the id "
+            "of a chunk to the id of its document"
         )
 
     def fail(row: int, reason: str) -> NoReturn:
@@ -442,7 +446,7 @@ def remarks_on_ranks(run: "pl.DataFrame") -> list[str]:
     """Returns a remark if scores mostly rise with the ranks in another column of a run."""
     if "rank" not in run.columns or "query_id" not in run.columns:
         return []
-    # Compare neighbouring rows of a query; the better row may be either of the two.
+    # Compare neighbouring rows of a query. Either of the two rows may be the better one.
     steps = [pl.col(name).cast(pl.Float64, strict=False) for name in ("rank", "score")]
     sign = steps[0].diff().sign() * steps[1].diff().sign()
     is_pair = (pl.col("query_id") == pl.col("query_id").shift(1)) & sign.is_finite()
@@ -476,33 +480,33 @@ def remarks_on_own_documents(
     if 2 * first.height <= best.height:
         return []
     return [
-        f"{first.height} of {best.height} queries find the document of their own id first, "
-        f"such as {first['query_id'][0]!r}; pass exclude_self=True where a query is a "
-        "document of the corpus, and finding it is no answer"
+        f"{first.height} of {best.height} queries find the document with their own id "
+        f"first, such as {first['query_id'][0]!r}; pass exclude_self=True if queries are "
+        "documents of the corpus, because a query is not an answer to itself"
     ]
 
 
 def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
-    """Returns remarks on documents that repeat, and on lists without any.
+    """Returns remarks on documents that repeat in a list, and on empty lists.
 
     Args:
         judged: Judgements, with empty lists and repeated documents.
-        run: A run of the same kind.
+        run: A run, with empty lists and repeated documents.
     """
     undefined = (
-        "nothing is relevant, which counts as 0 by default; `undefined=` says what such "
+        "nothing is relevant, which counts as 0 by default; `undefined=` sets what such "
         "lists count"
     )
     repeated = (
-        "a document is there twice; its first rank counts, and `repeats=` says whether "
-        "the others stay taken"
+        "a document appears twice; its first rank counts, and `repeats=` sets whether "
+        "its other ranks stay occupied"
     )
     problems = [
         (undefined, judged, judged["doc_id"].is_null()),
         ("nothing was retrieved", run, run["doc_id"].is_null()),
     ]
     for problem, rows in (
-        ("a judged document is there twice; it counts once", judged),
+        ("a judged document appears twice; it counts once", judged),
         (repeated, run),
     ):
         if "repeated" in rows.columns:

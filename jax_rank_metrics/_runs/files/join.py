@@ -28,7 +28,7 @@ from jax_rank_metrics._values.remarks import colliding_scores, remark_on_one_lis
 
 @runtime_checkable
 class _Frame(Protocol):
-    """A data frame, of whichever library."""
+    """A data frame of any library."""
 
     @property
     def columns(self) -> Iterable[str]: ...
@@ -47,15 +47,15 @@ def frame_of(
         name: The argument, "qrels" or "run", for messages.
         data: A frame of polars or pandas, a table of Arrow, a dict
             `{query: {document: number}}`, or lists of documents, by query or by position.
-            Columns have names of `known_columns`.
+            Columns have names that `known_columns` finds.
         value: The column of numbers: "relevance" or "score".
-        duplicates: Which row of a document stays that a query has more than once.
+        duplicates: Which row stays if a query has several rows of a document.
 
     Raises:
         TypeError: if `data` is anything else.
-        ValueError: if it lacks a column or has one twice; with the row, or the query and
-            the document of a dict, if an id or number is missing or wrong, or a document
-            repeats.
+        ValueError: if `data` lacks a column or has one twice; with the row, or the query
+            and the document of a dict, if an id or number is missing or wrong, or a
+            document repeats.
     """
 
     def fail(row: int, reason: str) -> NoReturn:
@@ -84,11 +84,11 @@ def frame_of(
         query, doc = frame.select(frames.IDS).row(row)
         cure = "pass it once"
         if value == "relevance":
-            cure += ", or say in a column subtopic what it is relevant to"
+            cure += ", or add a column subtopic, which tells what it is relevant to"
         cure += ", or pass duplicates='first' or 'last'"
         location = "" if has_lists else f", row {row}"
         raise ValueError(
-            f"{name}{location}: document {doc!r} of query {query!r} is there twice; {cure}"
+            f"{name}{location}: document {doc!r} of query {query!r} appears twice; {cure}"
         )
     return frame
 
@@ -96,12 +96,12 @@ def frame_of(
 def _raw_frame(
     name: str, data: Any, value: frames.ValueColumn
 ) -> tuple["pl.DataFrame", bool]:
-    """Returns the columns of `data` as they are, and whether the scores are ranks."""
+    """Returns the columns of `data`, unchecked, and whether the scores are ranks."""
     columns: dict[str, object]
     names: Sequence[object] = ()
     has_ranks = False
     if (column_names := getattr(data, "column_names", None)) is not None:
-        _check_names(name, column_names)  # of which polars would rename one
+        _check_names(name, column_names)  # before polars renames one that repeats
     data = inputs.as_frame(data, "jrm.join")
     if isinstance(data, pl.Series):
         data = data.to_list()
@@ -113,14 +113,13 @@ def _raw_frame(
     elif is_mapping or isinstance(data, (list, tuple)) or inputs.is_series(data):
         if isinstance(data, (list, tuple)) and is_table(data):
             raise TypeError(
-                f"{name} holds rows of a table, such as {data[0]}; pass a frame of them "
-                f"with the columns query_id, doc_id and {value}, or jrm.read_{name} of the "
-                "file"
+                f"{name} holds rows of a table, such as {data[0]}; pass a frame with the "
+                f"columns query_id, doc_id and {value}, or read the file by jrm.read_{name}"
             )
         queries, docs = inputs.ragged_lists(name, data, value == "score", may_miss=True)
         columns = {"query_id": range(len(docs)) if queries is None else queries}
         pairs = []
-        # Ids alone are told by their types, as there may be millions.
+        # Look at types first, because there may be millions of ids without numbers.
         kinds = {*map(type, itertools.chain.from_iterable(docs))}
         if not any(issubclass(kind, (str, int, np.generic)) for kind in kinds):
             pairs = [_scored(entry, value) for row in docs for entry in row]
@@ -170,7 +169,7 @@ def _raw_frame(
 
 
 def is_table(rows: Sequence[Any]) -> bool:
-    """Returns whether rows of strings are lines of TREC, as `csv.reader` splits them."""
+    """True if rows are lines of TREC, as lists of strings that `csv.reader` returns."""
     return bool(rows) and all(
         isinstance(row, list)
         and {*map(type, row)} == {str}
@@ -181,7 +180,7 @@ def is_table(rows: Sequence[Any]) -> bool:
 
 
 def _scored(entry: Any, value: frames.ValueColumn) -> tuple[Any, Any] | None:
-    """Returns the id and the number of an entry of a list; None if it is an id alone.
+    """Returns the id and the number of an entry of a list, or None if it lacks either.
 
     >>> _scored(("d7", np.float32(0.5)), "score"), _scored("d7", "score")
     (('d7', 0.5), None)
@@ -199,7 +198,7 @@ def _scored(entry: Any, value: frames.ValueColumn) -> tuple[Any, Any] | None:
 
 
 def _check_names(name: str, columns: Sequence[object]) -> None:
-    """Raises ValueError if a frame has no column, or one twice, which cannot be read."""
+    """Raises ValueError if a frame has no columns, or several columns of the same name."""
     if not columns:
         raise ValueError(
             f"{name} has no columns; pass a frame of queries and documents"
@@ -244,7 +243,8 @@ def _columns(
 def numeric(column: object) -> np.ndarray | list[object]:
     """Returns a column as an array if it holds numbers, else as a list.
 
-    Strings of pandas are an array of objects, which polars reads only as a list.
+    NumPy makes an array of objects from the strings of pandas. Polars reads such strings
+    only from a list.
     """
     values = np.asarray(column)
     if values.dtype.kind in "biuf":
@@ -256,7 +256,10 @@ def numeric(column: object) -> np.ndarray | list[object]:
 
 
 def _one_dtype(name: str, values: list[Any]) -> np.ndarray | list[Any]:
-    """Returns numbers of several kinds in one dtype; floats have to hold the integers."""
+    """Returns numbers of several kinds in one dtype.
+
+    Raises ValueError if they become float64, which cannot distinguish two integers of them.
+    """
     kinds = {*map(type, values)}
     if kinds in ({int}, {float}):
         return values
@@ -276,11 +279,12 @@ def _one_dtype(name: str, values: list[Any]) -> np.ndarray | list[Any]:
 
 
 _SHOWN = 2  # documents of each side that a remark names
-_LEAST_JUDGED = 0.01  # of the retrieved documents: fewer are judged if ids never match
+# If a smaller share of the retrieved documents is judged, ids probably never match.
+_LEAST_JUDGED = 0.01
 
 
 def remarks_on_join(run: JudgedRun) -> list[str]:
-    """Returns remarks on lists, ids that never match, and scores that collide.
+    """Returns remarks on lists, on ids that never match, and on scores that collide.
 
     Args:
         run: Judgements and the whole run, of any depth and with unjudged documents.
@@ -305,9 +309,9 @@ def remarks_on_join(run: JudgedRun) -> list[str]:
 
 
 def _ids_that_print_alike(run: JudgedRun) -> list[str]:
-    """Remarks on documents whose ids are the same letters, written in two ways.
+    """Returns a remark on two documents whose ids print alike but differ, if there are any.
 
-    An "é" is one character of Unicode, or an "e" and an accent.
+    An "é", for example, is one character of Unicode, or an "e" and an accent.
     """
     known: dict[str, str] = {}
     for ids in (run.judged.doc_ids, run.retrieved.doc_ids):
@@ -326,7 +330,7 @@ def _ids_that_print_alike(run: JudgedRun) -> list[str]:
 
 
 def _unmatched_ids(run: JudgedRun) -> list[str]:
-    """Remarks if hardly any retrieved document is judged, and none of them is relevant."""
+    """Returns a remark if hardly any retrieved document is judged, and none is relevant."""
     counts, is_hit = run.retrieved.counts, run.is_retrieved
     num_retrieved, num_judged = int(counts.sum()), np.count_nonzero(is_hit)
     is_found = is_hit & (run.judged.values > 0)
@@ -341,10 +345,10 @@ def _unmatched_ids(run: JudgedRun) -> list[str]:
     ]
     return [
         f"{num_judged} of {num_retrieved} retrieved documents are judged, and none is "
-        f"relevant: of query {run.query_ids[first]!r}, the judgements hold "
-        f"{examples[0]}, and the run {examples[1]}; pass ids that are written alike on "
-        "both sides, if these are the same documents, or document= if those of the run are "
-        "chunks"
+        f"relevant: for query {run.query_ids[first]!r}, the judgements hold "
+        f"{examples[0]}, and the run holds {examples[1]}; if these are the same documents, "
+        "write their ids in the same way on both sides; if the run holds chunks, pass "
+        "document="
     ]
 
 
@@ -366,78 +370,81 @@ def join(
     exclude_self: bool = False,
     item_columns: types.ItemColumns | None = None,
 ) -> Joined:
-    """Joins judgements and a run to lists, one for each query that is judged.
+    """Joins judgements and a run into lists, one for each judged query.
 
-    A list is everything known about a query: the documents that the run retrieved, with
-    their scores, and the label 0 if they were not judged; and those that were judged but
-    not retrieved, which count among the relevant ones without having a rank.
+    A list holds the documents that the run retrieved, with their scores, and with the label
+    0 if they were not judged. It also holds the documents that were judged but not
+    retrieved: they have no rank, but count as relevant documents if they are relevant.
 
-    Scores are compared as float64, so that doubles which float32 cannot distinguish do
-    not tie. Scores that are integers are compared as integers, of any size.
+    Scores are compared as float64, so doubles that only float32 cannot distinguish do not
+    tie. Integer scores of any size are compared as integers.
 
-    If ids are integers on one side and strings on the other, they are strings on both: 1
-    and "1" are then equal, 1 and "01" are not.
+    If ids are integers on one side and strings on the other, integers become strings: 1 is
+    then equal to "1", but not to "01".
 
     Args:
         qrels: The judgements: a frame of polars or pandas or a table of pyarrow with the
-            columns query_id, doc_id and relevance, such as `read_qrels` returns, or those
-            of another program that it knows; or a dict `{query: {document: relevance}}`. A
-            query without documents is ignored, and one without documents in the run is as
-            if the run lacked it. If a column tells the subtopics to which
-            documents are relevant, a document has the label 1 if it is to any, and
-            metrics of subtopics can be measured.
+            columns query_id, doc_id and relevance, as `read_qrels` returns, or with the
+            column names of another program that `read_qrels` knows; or a dict
+            `{query: {document: relevance}}`. A query without documents in the dict is
+            ignored. If a column names the subtopics to which documents are relevant, a
+            document has the label 1 if it is relevant to any subtopic, and metrics of
+            subtopics can be measured.
 
             Or lists of the relevant documents, `{query: [document, …]}`, as a dict or
             Series, in a column doc_id or doc_ids of a frame, or a list of lists, whose
             queries are 0, 1, …. A query with an empty list has nothing relevant.
-        run: The same with score; of a frame that has none, the column rank or position is
-            read, of which lower is better. A frame without query_id, as of plain scores,
-            has an item for each of the judgements, in the same order. Lists of documents
-            are in rank order; for a query with an empty list nothing was retrieved. Pairs
-            `(document, score)` in a list, or objects with an id and a score, are scored.
+        run: The run in the same forms, with score instead of relevance. If a frame has no
+            scores, its column rank or position is read, in which lower is better. A frame
+            of plain scores, without query_id, has one row for each row of the judgements,
+            in the same order. Lists of documents are in rank order, unless they hold pairs
+            `(document, score)`, or objects with an id and a score. A query with an empty
+            list retrieved nothing; a query with an empty dict counts as missing.
         missing: What to do with queries that the run lacks: "error"; "zero" to keep them as
             lists in which nothing was retrieved, like `trec_eval -c`; or "skip" to give
             them the weight 0, like trec_eval without `-c`.
         unjudged: What to do with queries that have no judgements: "error", or "skip" to
             leave them out.
-        depth: How many documents of each query to keep: those with the best scores and,
-            among equal scores, the last ids, as under `trec_eval -M`. None keeps all.
+        depth: How many documents of each query to keep: the documents with the best scores
+            and, among equal scores, with the last ids, as under `trec_eval -M`. None keeps
+            all documents.
         ties: The meaning of equal scores: "expected", the documents tie, as `rank`
             explains; or "trec", the document with the last id, by its UTF-8 bytes, ranks
             first, as in trec_eval. Version 10 of trec_eval compares doubles, as this
-            function does. Version 9, which pytrec_eval contains, first rounds them to
-            float32; for its order, do the same to the scores of the run.
-        condensed: Whether documents that were not judged leave the run, so that later
-            ones move up, as under `trec_eval -J` (condensed lists). Documents with a
-            relevance below 0 were not judged. Whether the run lacks a query is decided
-            before, and so is `depth`.
-        repeats: What a document that occurs earlier in a ranked list leaves behind: "keep"
-            its rank, as `rank_ids` does, or "remove" it, so that later ones move up.
+            function does. Version 9, which pytrec_eval contains, first rounds scores to
+            float32; round the scores of the run in the same way to get its order.
+        condensed: If True, documents that were not judged leave the run, so that later
+            documents move up, as under `trec_eval -J` (condensed lists). Documents with a
+            relevance below 0 count as not judged. Missing queries are determined, and
+            `depth` is applied, before documents leave.
+        repeats: What happens to the rank of a document that occurs earlier in a ranked
+            list: "keep" leaves the rank occupied, as `rank_ids` does; "remove" lets later
+            documents move up.
         duplicates: What to do if a query has a document in several rows of a frame:
-            "error", or keep the "first", the "last" or, of judgements, the "max".
-        document: For runs of chunks, the document of each: a function of the id of a
-            chunk, or a dict. Only the best chunk of a document stays, and chunks may
-            repeat.
-        exclude_self: Whether a document leaves the list of the query that has its id, as
-            where queries are documents of the corpus. It is then neither retrieved nor
-            judged, and is left out before `depth` and `condensed`.
-        item_columns: By name, what is known of every document, for metrics that read it,
-            such as its price: a dict, a Series or a frame by document. A document of
-            either side that one lacks raises where a metric reads it.
+            "error", or keep the "first" or the "last" row or, in judgements, the "max"
+            relevance.
+        document: For runs of chunks, a function or a dict from the id of a chunk to the id
+            of its document. Only the best chunk of a document stays, and chunks may repeat.
+        exclude_self: If True, a document leaves the list of the query that has its id, for
+            example if queries are documents of the corpus. It then counts as neither
+            retrieved nor judged, and leaves before `depth` and `condensed` are applied.
+        item_columns: By name, properties of all documents, such as their prices, for
+            metrics that read them: a dict, a Series or a frame by document. If a column
+            lacks a document of either side, metrics that read the column raise ValueError.
 
-    It warns of what was probably not intended, which `Joined.remarks` holds: ids that never
-    match, judgements of which none reaches the `relevance_threshold` 1, and lists that are
-    empty or name a document twice.
+    It warns of probable mistakes, which `Joined.remarks` also holds: ids that never match,
+    judgements that all lie below the `relevance_threshold` 1, and lists that are empty or
+    name a document twice.
 
     Returns:
-        A `Joined`, whose `evaluate` and `measure` compute metrics. Its `arguments()` are
-        those of `rank`, and its `arguments(metrics)` those of `jax_rank_metrics.evaluate`.
+        A `Joined`, whose `evaluate` and `measure` compute metrics. Its `arguments()` can be
+        passed to `rank`, and its `arguments(metrics)` to `jax_rank_metrics.evaluate`.
 
     Raises:
-        ValueError: if queries are missing or unjudged, unless these are skipped; if a
-            document repeats in a table, an id is missing, a score is NaN or a relevance
-            exceeds float32; if an option is unknown; if no query is in both, so that
-            there is nothing to measure, unless missing="zero".
+        ValueError: if queries are missing or unjudged, unless the options say otherwise; if
+            a document repeats in a table, an id is missing, a score is NaN or a relevance
+            exceeds float32; if an option is unknown; if no query is in both qrels and run,
+            so that there is nothing to measure, unless missing="zero".
         TypeError: if qrels or run has none of these forms.
         ModuleNotFoundError: if polars is not installed.
 
@@ -529,14 +536,14 @@ def join_dicts(
     condensed: bool,
     ties: TiesOfFiles,
 ) -> Joined:
-    """Returns `join` of dicts as programs on top of pytrec_eval have them.
+    """Returns `join` of dicts, as programs based on pytrec_eval do it.
 
-    Queries that the run lacks, or for which it holds no document, are lists in which
-    nothing was retrieved, and those without judgements are left out. With ties="trec",
-    scores are compared as float32.
+    A query that the run lacks, or for which it holds no document, has a list in which
+    nothing was retrieved. Queries without judgements are left out. With ties="trec", scores
+    are compared as float32.
 
     Args:
-        qrels: The judgements, at least one; or a frame of those of subtopics.
+        qrels: The judgements, at least one; or a frame of judgements of subtopics.
         run: The run.
         condensed: See `join`.
         ties: See `join`.
@@ -564,7 +571,7 @@ def joined_of(
     condensed: bool,
     item_columns: types.ItemColumns | None = None,
 ) -> Joined:
-    """Returns what `join` does of judgements and a run in which they have been found."""
+    """Returns the result of `join` from judgements and a run that are already matched."""
     if len(run.unjudged) and unjudged == "error":
         raise ValueError(
             f"run: {_subject(run.unjudged)} no documents in qrels; pass "
@@ -578,8 +585,8 @@ def joined_of(
         )
     if missing == "skip" and not is_answered.any():
         raise ValueError(
-            "qrels and run have no query in common, or run no document of any; compare "
-            "their ids"
+            "qrels and run have no query in common, or run has no documents for the common "
+            "queries; compare their ids"
         )
     relevance, max_float32 = run.judged.values, np.finfo(np.float32).max
     is_large = relevance > max_float32
@@ -604,7 +611,7 @@ def joined_of(
         "cut": depth,
     }
     choices |= {"ties": ties, "unjudged": "removed" if condensed else "zero"}
-    if missing == "skip":  # of which lists may be empty
+    if missing == "skip":  # queries whose ranked list is empty still count
         choices["queries"] = "both" if choices["duplicates"] == "error" else "listed"
     weights = is_counted.astype(np.float32)
     return Joined(run, weights, ties, remarks, choices, item_columns)

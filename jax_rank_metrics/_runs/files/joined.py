@@ -1,6 +1,6 @@
-"""`Joined`: metrics of every query, from the places of judged documents where they suffice.
+"""`Joined`: metrics of every query, most of them from the places of judged documents alone.
 
-Places are those that trec_eval reads. All documents become packed lists on first use.
+Metrics that need all documents read packed lists, which are made on first use.
 """
 
 import dataclasses
@@ -48,22 +48,22 @@ class Places(NamedTuple):
 
     starts: np.ndarray  # [lists + 1], where the documents of each list begin and end
     relevance: np.ndarray  # [documents]
-    retrieved: np.ndarray  # [documents] bool, whether it has a rank
+    retrieved: np.ndarray  # [documents] bool, True if it has a rank
     above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
     tied: np.ndarray  # [documents] int32, how many tie with it, itself included
     num_retrieved: np.ndarray  # [lists] int32
-    rows: np.ndarray = np.zeros(0, int)  # [documents], in the judgements, if known
-    middle: np.ndarray = np.zeros(0)  # [documents], its mean place from 0
+    rows: np.ndarray = np.zeros(0, int)  # [documents], their rows in the judgements, if known
+    middle: np.ndarray = np.zeros(0)  # [documents], their mean places, from 0
 
 
 class Joined:
     """Judgements and a run; made by `join`.
 
-    There is a list for every query of the judgements, in the order of their first
-    appearance. `evaluate` and `measure` read most metrics from the places of the judged
-    documents alone, which are counted on the host. The arrays of all documents are made on
-    first use: they have an item for each document of a query, judged or retrieved, list
-    after list but not sorted. The last items are padding, with the mask False.
+    There is a list for every query of the judgements, in the order of first appearance.
+    `evaluate` and `measure` compute most metrics from the places of the judged documents
+    alone, which are counted on the host. The arrays of all documents are made on first use:
+    they have an item for each document that was judged or retrieved. Items are in the order
+    of the lists, but not sorted within a list. The last items are padding, with mask False.
 
     Attributes:
         num_segments: The number of queries that have judgements.
@@ -84,19 +84,19 @@ class Joined:
         choices: Mapping[str, str | int | None] | None = None,
         item_columns: types.ItemColumns | None = None,
     ) -> None:
-        """Holds what `join` has checked."""
+        """Keeps arguments that `join` has checked."""
         self.num_segments = len(list_weights)
         self.list_weights = list_weights
         self.query_ids = run.query_ids
         self._run = run
         self._ties = ties
         self._remarks = (*remarks,)
-        self._choices = dict(choices or {})  # of signatures
+        self._choices = dict(choices or {})  # for signatures
         self._item_columns = inputs.columns_by_id("item_columns", item_columns or {})
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The remarks on what was probably not intended, of which `join` has warned."""
+        """The remarks on probable mistakes, about which `join` has warned."""
         return self.remarks_at(1)
 
     def remarks_at(self, relevance_threshold: types.Number) -> tuple[str, ...]:
@@ -120,20 +120,20 @@ class Joined:
         return [remarks.reversed_scores(where)]
 
     def reads_hash(self, bound: Bound) -> bool:
-        """Whether a metric reads tied documents in an order by hash."""
+        """True if a metric reads tied documents in an order by hash."""
         return self._ties != "trec" and bound.tie_reading == "order"
 
     @property
     def labels(self) -> np.ndarray:
-        """`[items]` int32, or float32 if a relevance is not an integer: the relevance.
+        """`[items]`, the relevance, or 0 for documents with none or with one below 0.
 
-        0 where it is below 0 or unknown.
+        The dtype is int32, or float32 if a relevance is not an integer or exceeds int32.
         """
         return self._packed.labels
 
     @property
     def scores(self) -> np.ndarray:
-        """`[items]` int32, larger for documents that rank higher, equal where they tie."""
+        """`[items]` int32, larger for documents that rank higher, equal if they tie."""
         return self._packed.scores
 
     @property
@@ -148,12 +148,12 @@ class Joined:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """The columns "judged" and "pooled", each `[items]` bool, and perhaps "subtopics".
+        """The columns "judged" and "pooled", each `[items]` bool, and perhaps others.
 
-        A document of the judgements is pooled; it is judged if its relevance is not below
-        0. Judgements of subtopics make `[items, topics]` bool, where the topics of a list
-        are those to which anything is relevant, in the order of their first appearance.
-        Beside these, the `item_columns` of `join`.
+        Every document of the judgements is pooled; it is judged if its relevance is not
+        below 0. Judgements of subtopics add "subtopics", `[items, topics]` bool, with a
+        topic for each subtopic of the list that has relevant documents, in the order of
+        first appearance. The `item_columns` of `join` are columns, too.
         """
         return self._packed.columns | {
             name: self._columns_by_document[name] for name in self._item_columns
@@ -161,7 +161,7 @@ class Joined:
 
     @functools.cached_property
     def _columns_by_document(self) -> dict[str, np.ndarray]:
-        """The item columns and what metrics make of them, `[items, …]` float32 each."""
+        """The item columns, and these as metrics prepare them, each `[items, …]` float32."""
         doc_ids, columns = self.doc_ids, {}
         is_text, exists = doc_ids.dtype == pl.String, doc_ids.is_not_null()
         for name, (labels, values) in self._item_columns.items():
@@ -172,7 +172,7 @@ class Joined:
                 first = rows["id"].filter(rows["id"].is_duplicated())[0]
                 raise ValueError(
                     f"item_columns[{name!r}] names document {first!r} more than once; pass "
-                    "one value for each"
+                    "one value for each document"
                 )
             row_numbers = pl.DataFrame({"id": doc_ids}).join(
                 rows.cast({"id": doc_ids.dtype}),
@@ -205,12 +205,12 @@ class Joined:
         """Returns the arguments of `rank`, `evaluate` or a metric, by name.
 
         Args:
-            metrics: The metrics to evaluate: `columns` then holds only what these read, as
-                `evaluate` demands, item columns prepared. None returns all columns, for
-                `rank`.
+            metrics: The metrics to evaluate: `columns` then holds only the columns that
+                these metrics read, because `evaluate` refuses others, and item columns are
+                prepared. None returns all columns, for `rank`.
 
         Raises:
-            ValueError: if two of the metrics prepare an item column in two ways.
+            ValueError: if two of the metrics prepare an item column in different ways.
         """
         columns = self.columns
         if self._item_columns:
@@ -226,7 +226,7 @@ class Joined:
                 ):
                     raise ValueError(
                         f"these metrics read {name!r} prepared in several ways; pass one "
-                        "of them, or call .evaluate(metrics) of the joined lists"
+                        "of them, or call .evaluate(metrics) of the Joined"
                     )
                 columns[name] = self._columns_by_document[key]
         names = ("labels", "scores", "mask", "retrieved", "list_weights")
@@ -238,14 +238,15 @@ class Joined:
     ) -> dict[str, per_list.PerList]:
         """Computes several metrics of every query.
 
-        Most metrics ask for no more than the places of the judged documents, so that few
-        programs are compiled and little is computed. The others, such as `tau`, or `inst`
-        if documents tie, rank all documents, as `jax_rank_metrics.evaluate` does.
+        Most metrics need only the places of the judged documents, so few programs are
+        compiled and little is computed. Other metrics, such as `tau`, or `inst` if
+        documents tie, rank all documents, as `jax_rank_metrics.evaluate` does.
 
         Args:
             metrics: As for `jax_rank_metrics.evaluate`.
-            list_weights: `[num_segments]`, what each query weighs in means, at least 0; or
-                a Series, a dict or a frame by query. Queries that do not count weigh 0.
+            list_weights: `[num_segments]`, the weight of each query in means, at least 0;
+                or a Series, a dict or a frame by query. Queries that do not count keep the
+                weight 0.
 
         Returns:
             A dict from each name, as typed, to its values `[num_segments]`, or
@@ -263,9 +264,10 @@ class Joined:
         if of_topics and self._run.subtopics is None:
             raise ValueError(
                 f"{of_topics[0]} reads subtopics, which the judgements do not have; pass "
-                "those of format='subtopics'"
+                "judgements of format='subtopics'"
             )
-        # What is known of a document is known of those without a judgement, too.
+        # Item columns also describe documents without a judgement, so metrics that read them
+        # cannot be computed from the places of judged documents.
         of_items = [bound.name for bound in bounds if bound.spec.item_columns]
         readers = [*of_topics, *of_items]
         of_places = tuple(bound for bound in bounds if bound.name not in readers)
@@ -300,7 +302,7 @@ class Joined:
             A dict from each name to its state, in the order of `metrics`.
 
         Raises:
-            ValueError: as `measure`; or if `undefined` is none of the options.
+            ValueError: as `measure`; or if `undefined` is not one of the options.
             TypeError: as `measure`.
         """
         return self._evaluate(bind_all(metrics), undefined, list_weights)[0]
@@ -323,9 +325,9 @@ class Joined:
 
         Returns:
             An `Evaluation`: the states of `evaluate` by the names of metrics, with the
-            lists of `measure`, `query_ids`, `signature`, and `remarks`, which name metrics
-            that read tied documents in one order. Its `retrieved_ids` are `[queries, 0]`:
-            documents of all queries are in `doc_ids`.
+            lists of `measure`, `query_ids`, `signature`, and `remarks`, which also name
+            metrics that read tied documents in one order. Its `retrieved_ids` are empty,
+            `[queries, 0]`, because `doc_ids` holds the documents of all queries.
 
         Raises:
             ValueError: as `evaluate`.
@@ -380,7 +382,7 @@ class Joined:
             A dict from each name, as typed, to its `Signature`.
 
         Raises:
-            ValueError: as `measure`; or if `undefined` is none of the options.
+            ValueError: as `measure`; or if `undefined` is not one of the options.
             TypeError: as `measure`.
 
         >>> from jax_rank_metrics import join
@@ -396,7 +398,7 @@ class Joined:
         undefined: types.Undefined,
         list_weights: types.ListWeights | None,
     ) -> dict[str, signatures.Signature]:
-        """Returns the signature of each metric, of lists that weigh as they do here."""
+        """Returns the signature of each metric, measured with these list weights."""
         choices = self._choices | signatures.chosen(weights=list_weights)
         choices["undefined"] = undefined
         return {bound.name: signatures.signature(bound, **choices) for bound in bounds}
@@ -406,12 +408,13 @@ class Joined:
     ) -> dict[str | int, float]:
         """Returns the rank of every relevant document of a query, by its id, best first.
 
-        Ranks count from 1. A document that ties has the mean rank of its ties, and one that
-        was not retrieved the rank inf.
+        Ranks count from 1. A document that ties has the mean rank of its tie group. A
+        document that was not retrieved has the rank inf.
 
         Args:
-            query: Its id.
-            relevance_threshold: The lowest relevance that is relevant; None is any above 0.
+            query: The id of the query.
+            relevance_threshold: The lowest relevance that counts as relevant. None means
+                any relevance above 0.
 
         Raises:
             KeyError: if there are no judgements of the query.
@@ -427,9 +430,9 @@ class Joined:
     def relevant_ranges(
         self, query: str | int, relevance_threshold: types.Number | None = None
     ) -> dict[str | int, tuple[float, float]]:
-        """Returns the first and last rank that a relevant document may have.
+        """Returns the first and last rank that each relevant document may have, by its id.
 
-        See `relevant_ranks`, which returns their means. They differ where it ties.
+        They differ if the document ties. `relevant_ranks` returns their means.
         """
         places, (indices, ids) = self._places, self._ids
         rows = slice(*places.starts[indices[query] :][:2])
@@ -465,7 +468,7 @@ class Joined:
         ends = np.cumsum(counts)
         begins = np.append(True, values[1:] != values[:-1])
         begins[np.append(0, ends)[:-1][counts > 0]] = True
-        # Documents that tie stand on one line.
+        # Documents that tie share a line, so that the digest tells ties from an order.
         separators = np.where(begins, "\n", "\t").tolist()
         ids = run.retrieved.doc_ids[rows].cast(pl.String).to_list()
         texts = list(map("".join, zip(separators, ids, strict=True)))
@@ -482,7 +485,7 @@ class Joined:
         return judged_run.pack(without_ties(self._run) if is_trec else self._run)
 
     def __repr__(self) -> str:
-        """Shows how many queries and documents there are."""
+        """Shows the number of queries and documents."""
         num_skipped = int((self.list_weights == 0).sum())
         skipped = f", {num_skipped} skipped" if num_skipped else ""
         return (
@@ -495,7 +498,7 @@ class Joined:
 def lists_of_joined(
     joined: Joined, threshold: types.Number, metrics: Sequence[Bound]
 ) -> FlatLists:
-    """Returns the documents of the run, which some metrics read."""
+    """Returns the documents of the run as flat lists, for remarks on ties."""
     labels, retrieved = joined.labels, joined.retrieved
     return FlatLists(
         labels=labels.astype(np.float64),
@@ -509,14 +512,14 @@ def lists_of_joined(
 
 
 class Digests(NamedTuple):
-    """Digests that tell whether judgements and rankings are those of a saved file."""
+    """Digests that tell whether judgements and rankings equal the ones of a saved file."""
 
     judgements: str
-    rankings: dict[str, str]  # by query: its documents at their places
+    rankings: dict[str, str]  # by query, the digest of its documents in rank order
 
 
 def digests_of(joined: Joined) -> Digests:
-    """Returns the digests of judgements and rankings, whatever the order of their rows."""
+    """Returns the digests of judgements and rankings; the order of rows does not matter."""
     return joined._digests
 
 
@@ -525,7 +528,7 @@ def _digest(text: str) -> str:
 
 
 def keep_first(run: judged_run.JudgedRun, depth: int) -> judged_run.JudgedRun:
-    """Returns the first documents of each list of the run, those with the last ids of ties.
+    """Returns the run with the first documents of each list; among ties, the last ids.
 
     Args:
         run: Judgements and a run.
@@ -538,9 +541,9 @@ def keep_first(run: judged_run.JudgedRun, depth: int) -> judged_run.JudgedRun:
 
 
 def without_ties(run: judged_run.JudgedRun) -> judged_run.JudgedRun:
-    """Returns a run whose values tell documents with equal scores apart by their ids.
+    """Returns a run in which no documents tie, because ids order equal scores.
 
-    They are the negative numbers of documents above each.
+    The new scores are minus the number of documents above each document.
     """
     rows, above = _in_definite_order(run)
     values = run.retrieved.values.copy()
@@ -570,9 +573,9 @@ def _in_definite_order(run: judged_run.JudgedRun) -> tuple[np.ndarray, np.ndarra
 
 
 def _by_last_id(groups: np.ndarray, ids: "pl.Series") -> np.ndarray:
-    """Returns the indices that sort documents by group, and by falling id within each.
+    """Returns the indices that sort documents by group, and within a group by falling id.
 
-    Ids are strings and compare by their bytes. Equal ids stay in order.
+    Ids are strings, compared by their bytes. Equal ids keep their order.
     """
     frame = pl.DataFrame({"group": groups, "id": ids})
     keys = pl.arg_sort_by("group", "id", descending=[False, True], maintain_order=True)
@@ -580,7 +583,7 @@ def _by_last_id(groups: np.ndarray, ids: "pl.Series") -> np.ndarray:
 
 
 def places_of(run: judged_run.JudgedRun, ties: str) -> Places:
-    """Counts the documents above each judged one, and those that tie with it.
+    """Counts the documents above each judged document, and the documents tied with it.
 
     Args:
         run: Judgements and a run.
@@ -619,20 +622,20 @@ def _count_later_ids(
     above: np.ndarray,
     tied: np.ndarray,
 ) -> np.ndarray:
-    """Counts the documents of the run with the score of a judged one and a later id.
+    """Counts, for each judged document, the documents with its score and a later id.
 
-    Only tie groups that hold one of these are sorted by id.
+    Only the tie groups of the judged documents are sorted by id.
 
     Args:
         run: Judgements and a run.
-        judged_rows: `[documents]`, at least one, rows of judgements that the run has.
+        judged_rows: `[documents]`, at least one, rows of judged documents in the run.
         above: `[documents]`, as in `Places`.
         tied: `[documents]`, as in `Places`.
     """
     retrieved, lists = run.retrieved, run.judged.list_ids()[judged_rows]
     with_ties, list_of_judged = np.unique(lists, return_inverse=True)
     starts_of_lists = _starts(retrieved.counts[with_ties])
-    # Tie groups by the place of their first document among those of all these lists.
+    # Identify tie groups by the index of their first document in all these lists together.
     first, index, group_of_judged = np.unique(
         starts_of_lists[list_of_judged] + above, return_index=True, return_inverse=True
     )
@@ -644,7 +647,7 @@ def _count_later_ids(
         places
     ]
     judged_ids, run_ids = run.judged.doc_ids, retrieved.doc_ids
-    # Judged documents stand before the run, so that they precede their equals there.
+    # Put judged documents first, so that each precedes the same document of the run.
     ids = [judged_ids[judged_rows].cast(pl.String), run_ids[rows].cast(pl.String)]
     order = _by_last_id(np.concatenate([group_of_judged, groups]), pl.concat(ids))
     is_judged = order < len(judged_rows)
@@ -663,7 +666,7 @@ def means_of(
     bounds: Sequence[Bound],
     undefined: types.Undefined,
 ) -> tuple[dict[str, mean.Mean], dict[str, per_list.PerList]]:
-    """Returns the state of each metric, and its values, which say what is undefined."""
+    """Returns the state of each metric, and its values, which keep the option `undefined`."""
     values, states = {}, {}
     for bound in bounds:
         of_metric = dataclasses.replace(lists[bound.name], undefined=undefined)
@@ -690,20 +693,20 @@ def measure_places(
     list_weights: np.ndarray,
     query_ids: "Sequence[object] | pl.Series",
 ) -> dict[str, per_list.PerList]:
-    """Computes the metrics that ask for no more than the places of judged documents.
+    """Computes the metrics that need only the places of judged documents.
 
     Args:
         bounds: The metrics.
-        places: Of all judged documents.
+        places: The places of all judged documents.
         list_weights: `[lists]`.
         query_ids: The id of each list, for messages.
 
     Returns:
-        By name, values as NumPy arrays. Metrics that read other documents are left out:
-        those that give them a value, and those that need an order of tied documents.
+        Values by name, as NumPy arrays. Metrics that read other documents are left out,
+        because they give these documents a value, or need an order of tied documents.
 
     Raises:
-        ValueError: if a metric reads another column than those of `Joined`; if a gain
+        ValueError: if a metric reads a column that `Joined` does not have; if a gain
             overflows.
     """
     check_columns(bounds, COLUMNS, allow_unread=True)
@@ -719,7 +722,7 @@ def measure_places(
     for block in padding.padded_blocks(places.starts):
         arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
         documents = jax.device_put((block.exists, *arrays))
-        if not parts:  # What a metric asks for does not depend on the shape of a block.
+        if not parts:  # One block is enough, because needs do not depend on its shape.
             shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in documents)
             bounds = _readable(bounds, ties, max_ranks, shapes)
             if not bounds:
@@ -731,11 +734,11 @@ def measure_places(
 
 
 def in_lists(parts: Sequence[Reading], indices: Sequence[np.ndarray]) -> Reading:
-    """Returns the readings of blocks as one of all lists.
+    """Merges the readings of blocks into one reading of all lists.
 
     Args:
         parts: The reading of each block, whose last lists may be padding.
-        indices: Which lists those of each block are.
+        indices: The indices of the lists of each block.
     """
     order = np.concatenate(indices)
 
@@ -754,7 +757,7 @@ def values_of(
     bounds: tuple[Bound, ...],
     query_ids: "Sequence[object] | pl.Series",
 ) -> dict[str, per_list.PerList]:
-    """Returns the values of metrics by name, once none refuses a query or overflows."""
+    """Returns the values of metrics by name; raises if a metric refuses or overflows."""
     raise_refused(reading.refused)
     if reading.overflowing is not None and np.any(reading.overflowing):
         first = query_ids[int(np.argmax(reading.overflowing))]
@@ -770,12 +773,12 @@ def _measure_block(
     ties: str,
     max_ranks: int,
 ) -> Reading:
-    """Reads metrics of the judged documents of a block of lists.
+    """Reads metrics from the judged documents of a block of lists.
 
     Args:
-        documents: Which of them exist, the others being padding; their labels; `above`,
-            `tied` and `retrieved`, as in `Places`; and which have a relevance of at least
-            0, each `[lists, documents]`. Then `num_retrieved` and weights, `[lists]`.
+        documents: Arrays `[lists, documents]`: which documents exist and are not padding;
+            labels; `above`, `tied` and `retrieved`, as in `Places`; and which documents have
+            a relevance of at least 0. Then `num_retrieved` and weights, `[lists]`.
         bounds: The metrics.
         ties: "tied" if any documents tie, else "none".
         max_ranks: The largest number of ranks that a list can have.
@@ -801,7 +804,7 @@ def _readable(
     max_ranks: int,
     documents: tuple[jax.ShapeDtypeStruct, ...],
 ) -> tuple[Bound, ...]:
-    """Returns the metrics that can be read from places, which tracing them tells.
+    """Returns the metrics that can be read from places, found by tracing them.
 
     Args:
         bounds: The metrics.
@@ -810,7 +813,7 @@ def _readable(
         documents: The shapes and dtypes of its arrays.
     """
     try:
-        # JAX keeps the trace for the call that follows.
+        # This costs little, because JAX keeps the trace for the call that follows.
         _program().trace(documents, bounds=bounds, ties=ties, max_ranks=max_ranks)
     except UnknownPlaceError:
         if len(bounds) == 1:

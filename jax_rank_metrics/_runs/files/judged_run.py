@@ -22,9 +22,9 @@ TOPICS = "subtopics"  # a column of `Joined`, and of frames of documents: lists 
 
 
 class GroupedRows(NamedTuple):
-    """The rows of judgements or of a run; those of a list lie together.
+    """The rows of judgements or of a run; the rows of a list are neighbours.
 
-    Rows of a query that has no list are in no range.
+    Rows of a query that has no list belong to no range.
     """
 
     values: np.ndarray  # [rows], the relevance, or the score as float64
@@ -38,7 +38,7 @@ class GroupedRows(NamedTuple):
         return list(map(slice, self.starts.tolist(), ends))
 
     def list_ids(self) -> np.ndarray:
-        """Returns the list of each row, `[rows]` int64; −1 where it has none."""
+        """Returns the list of each row, `[rows]` int64; −1 for rows without a list."""
         list_ids = np.full(len(self.values), -1)
         for index, rows in enumerate(self.ranges()):
             list_ids[rows] = index
@@ -46,42 +46,42 @@ class GroupedRows(NamedTuple):
 
 
 class JudgedRun(NamedTuple):
-    """Judgements and a run, with a list for each query that is judged.
+    """Judgements and a run, with a list for each judged query.
 
-    Values of the run are compared within a list only.
+    Scores of the run can only be compared within a list.
     """
 
     query_ids: "pl.Series"  # [lists]
     unjudged: "pl.Series"  # the ids of queries that only the run has
     judged: GroupedRows  # list after list
     retrieved: GroupedRows
-    retrieved_rows: np.ndarray  # [judged rows], the row of each in the run; −1 for none
-    is_answered: np.ndarray  # [lists] bool, whether the run has a list, even if empty
+    retrieved_rows: np.ndarray  # [judged rows], the document's row in the run, or −1
+    is_answered: np.ndarray  # [lists] bool, True if the run has a list, even if empty
     subtopics: np.ndarray | None = None  # [judged rows, topics] bool
     collides: np.ndarray | None = None  # [lists] bool; see `collides` of remarks
     remarks: tuple[str, ...] = ()  # see `remarks_on_lists`
-    choices: Mapping[str, str] = {"duplicates": "error"}  # of a signature
+    choices: Mapping[str, str] = {"duplicates": "error"}  # for signatures
 
     @property
     def is_retrieved(self) -> np.ndarray:
-        """`[judged rows]` bool, whether the run has the document."""
+        """`[judged rows]` bool, True if the run has the document."""
         return self.retrieved_rows >= 0
 
     def keep(self, is_kept: np.ndarray) -> "JudgedRun":
         """Returns the same judgements, and only some rows of the run.
 
         Args:
-            is_kept: `[run rows]` bool. Rows of queries without a list always go.
+            is_kept: `[run rows]` bool. Rows of queries without a list are always removed.
         """
         list_ids = self.retrieved.list_ids()
         is_kept = is_kept & (list_ids >= 0)
         rows = np.flatnonzero(is_kept)
         counts = np.bincount(list_ids[rows], minlength=len(self.query_ids))
-        # Rows before each row that is kept are its index among them.
+        # The index of a kept row is the number of kept rows before it.
         num_before = np.cumsum(is_kept) - is_kept
         starts = np.append(num_before, len(rows))[self.retrieved.starts]
         values, doc_ids = self.retrieved.values[rows], self.retrieved.doc_ids[rows]
-        # The last one is that of documents which the run lacks.
+        # The row −1 of documents that the run lacks reads the last entry, so it stays −1.
         new_rows = np.append(np.where(is_kept, num_before, -1), -1)
         return self._replace(
             retrieved=GroupedRows(values, starts, counts, doc_ids),
@@ -89,7 +89,7 @@ class JudgedRun(NamedTuple):
         )
 
     def with_float32_scores(self) -> "JudgedRun":
-        """Returns the same with every score rounded to float32, infinite beyond it."""
+        """Returns the same with scores rounded to float32, infinite beyond its range."""
         with np.errstate(over="ignore"):
             values = self.retrieved.values.astype(np.float32).astype(np.float64)
         retrieved = self.retrieved._replace(values=order_on_host.comparable(values))
@@ -109,15 +109,16 @@ def find_judged(
     """Returns judgements and a run, joined by the ids of queries and of documents.
 
     Args:
-        judged: The judgements, as `frame_of` or `read` returns them, but not in lists. A
-            document that is null is that of an empty list.
-        run: The run, as these return it.
-        ties: See `join`. Integers that float64 cannot distinguish tie under "trec" alone.
-        repeats: Whether documents that occur earlier in a ranked list stay.
-        exclude_self: Whether documents leave both that have the id of their query.
+        judged: The judgements, as `frame_of` or `read` returns them, with one row a
+            document. A null document marks an empty list.
+        run: The run, as `frame_of` or `read` returns it.
+        ties: See `join`. Integers that float64 cannot distinguish tie only under "trec".
+        repeats: Whether to keep documents that occur earlier in a ranked list.
+        exclude_self: Whether to remove documents with the id of their query from both.
 
     Raises:
-        ValueError: if there are no documents of this kind.
+        ValueError: if plain scores come with `exclude_self`, or without a score for each
+            judgement.
     """
     if exclude_self and "query_id" not in run.columns:
         raise ValueError(
@@ -125,7 +126,7 @@ def find_judged(
         )
     of_ranks = remarks_on_ranks(run)
     run = run.select(pl.exclude("rank"))
-    duplicates = "error"  # in tables
+    duplicates = "error"  # for tables
     if "repeated" in run.columns:
         duplicates = "removed" if repeats == "remove" else "first"
     if duplicates == "removed":
@@ -138,7 +139,7 @@ def find_judged(
         judged = _by_document(judged)
     if "query_id" not in run.columns:
         run = _with_query_ids(judged, run)
-    # Ids are strings on both sides where their dtypes differ.
+    # If ids differ in dtype, compare them as strings.
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
     as_text = pl.col(mixed).cast(pl.String)
     judged, run = judged.with_columns(as_text), run.with_columns(as_text)
@@ -147,21 +148,21 @@ def find_judged(
     if not exclude_self:
         remarks += remarks_on_own_documents(run.filter(is_self), run)
     else:
-        # Null marks an empty list here, so a query stays if its only document leaves.
+        # A null document marks an empty list, so a query stays if its only document leaves.
         judged, run = (
             frame.with_columns(pl.when(~is_self).then(pl.col(names)))
             for frame, names in ((judged, ["doc_id", "relevance"]), (run, "doc_id"))
         )
         if not (judged["doc_id"].has_nulls() or run["doc_id"].has_nulls()):
             remarks.append(
-                "no document has the id of its query; exclude_self left out none"
+                "no document has the id of its query; exclude_self removed no document"
             )
     queries = judged["query_id"].unique(maintain_order=True)
     empty = run["query_id"].filter(run["doc_id"].is_null())
     run = run.drop_nulls("doc_id")
     if judged["doc_id"].has_nulls():
-        # Where nothing is known of a query, an item that nobody judged stands for it: the
-        # query then counts like others that have nothing relevant.
+        # If the run has no document of a query either, keep the null document as an unjudged
+        # item, so that the query counts like others that have nothing relevant.
         has_documents = pl.col("query_id").is_in(run["query_id"].implode())
         judged = judged.filter(
             pl.col("doc_id").is_not_null() | ~has_documents
@@ -178,7 +179,7 @@ def find_judged(
     for frame, rows in ((judged, judged_rows), (run, retrieved)):
         numbered = frame.select("doc_id", pl.Series("list", rows.list_ids()))
         numbered = numbered.with_row_index("row")
-        if "repeated" in frame.columns:  # A document has the first of its ranks.
+        if "repeated" in frame.columns:  # The first rank of a document counts.
             numbered = numbered.filter(~frame["repeated"])
         documents.append(numbered)
     pairs = documents[0].join(documents[1], ["list", "doc_id"])
@@ -210,11 +211,11 @@ def find_judged(
 def _grouped(
     frame: "pl.DataFrame", queries: "pl.Series", value: str
 ) -> tuple["pl.DataFrame", GroupedRows, "pl.Series"]:
-    """Returns a frame in which the rows of each query lie together.
+    """Returns a frame in which the rows of each query are neighbours.
 
-    Also returns its rows by list, and the ids of queries that have no list. A frame whose
-    rows lie together is returned as it is, which is cheap to see: only the first row of
-    each run of equal ids is looked at.
+    Also returns its rows by list, and the ids of queries that have no list. If the rows are
+    neighbours already, the frame is returned unchanged. This check is cheap, because it
+    looks only at the first row of each run of equal ids.
     """
     runs = frame["query_id"].rle().struct.unnest()
     lists = pl.DataFrame([queries.alias("value")]).with_row_index("list")
@@ -250,9 +251,9 @@ def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFram
 def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
     """Returns a row for each document of each query, in the order of first appearance.
 
-    The relevance is 1 where a document is relevant to a subtopic, else the highest of any.
-    The column `subtopics` says which of those the document has that are relevant to
-    something: the subtopics of a query are numbered by their first appearance.
+    The relevance is 1 if a document is relevant to a subtopic, else its highest relevance.
+    The column `subtopics` holds bools that tell to which subtopics the document is relevant.
+    Subtopics with relevant documents are numbered by first appearance in their query.
 
     >>> rows = [("q", "a", 0, "1"), ("q", "a", 2, "2"), ("q", "b", 1, "3")]
     >>> names = ("query_id", "doc_id", "relevance", "subtopic")
@@ -278,7 +279,7 @@ def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
 
 
 class PackedItems(NamedTuple):
-    """Arrays `[items]`; see `Joined`, which has all of them as attributes."""
+    """Arrays `[items]`, which are the attributes of `Joined` with the same names."""
 
     labels: np.ndarray
     scores: np.ndarray
@@ -290,7 +291,7 @@ class PackedItems(NamedTuple):
 
 
 def labels_of(relevance: np.ndarray) -> np.ndarray:
-    """Returns labels, 0 where the relevance is below 0: int32 if they fit, else float32."""
+    """Returns labels: 0 for a relevance below 0; int32 if all labels fit, else float32."""
     labels = np.maximum(relevance, 0)
     fits = labels.dtype.kind == "i" and labels.max(initial=0) < 2**31
     return labels.astype(np.int32 if fits else np.float32)
@@ -302,7 +303,7 @@ def pack(run: JudgedRun) -> PackedItems:
     The documents of the run come first, then those that it lacks.
     """
     judged, is_retrieved = run.judged, run.is_retrieved
-    run = run.keep(np.ones(len(run.retrieved.values), bool))  # with a list
+    run = run.keep(np.ones(len(run.retrieved.values), bool))  # all rows that have a list
     retrieved, num_retrieved = run.retrieved, len(run.retrieved.values)
     unretrieved = np.flatnonzero(~is_retrieved)
     size = num_retrieved + len(unretrieved)
@@ -311,12 +312,12 @@ def pack(run: JudgedRun) -> PackedItems:
     item_of_judged[unretrieved] = np.arange(num_retrieved, size)
     list_ids = np.concatenate([retrieved.list_ids(), judged.list_ids()[unretrieved]])
     doc_ids = pl.concat([retrieved.doc_ids, judged.doc_ids[unretrieved]])
-    # Values tie where they are equal, as −0.0 and 0.0 are.
+    # Adding 0.0 turns −0.0 into 0.0, so that the two tie.
     keys = pl.Series(retrieved.values + 0.0).rank("dense").to_numpy()
     items = np.arange(size)
     if run.subtopics is not None:
-        # Of documents that add as many subtopics, the ideal order of α-nDCG takes the
-        # first item. This is the one with the last id, as in ndeval.
+        # If documents add equally many subtopics, the ideal order of α-nDCG takes the first
+        # item. Sort by falling id so that it takes the last id, as ndeval does.
         frame = pl.DataFrame({"list": list_ids, "id": doc_ids.cast(pl.String)})
         order = frame.select(pl.arg_sort_by("list", "id", descending=[False, True]))
         items = order.to_series().to_numpy()
@@ -328,7 +329,7 @@ def pack(run: JudgedRun) -> PackedItems:
         return array
 
     def of_judged(values: np.ndarray) -> np.ndarray:
-        """Returns values of judged documents for all items, 0 for those not judged."""
+        """Returns the values of judged documents by item; other items have 0."""
         array = np.zeros((size, *values.shape[1:]), values.dtype)
         array[item_of_judged] = values
         return padded(array)
