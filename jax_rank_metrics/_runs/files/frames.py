@@ -188,7 +188,7 @@ def refuse_breaks(column: "pl.Series", fail: Fail) -> None:
 
 
 def ids_of(ids: "pl.Series", fail: Fail) -> "pl.Series":
-    """Returns ids as strings or int64, none of them missing."""
+    """Returns ids as strings or int64; passes a row with a missing or bad id to `fail`."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
     if ids.is_empty() and ids.dtype != pl.String:  # so that no empty dtype is refused

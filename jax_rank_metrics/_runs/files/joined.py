@@ -52,7 +52,7 @@ class Places(NamedTuple):
     above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
     tied: np.ndarray  # [documents] int32, how many tie with it, itself included
     num_retrieved: np.ndarray  # [lists] int32
-    rows: np.ndarray = np.zeros(0, int)  # [documents], their rows in the judgements, if known
+    rows: np.ndarray = np.zeros(0, int)  # [documents], their judgements, if known
     middle: np.ndarray = np.zeros(0)  # [documents], their mean places, from 0
 
 
@@ -161,7 +161,7 @@ class Joined:
 
     @functools.cached_property
     def _columns_by_document(self) -> dict[str, np.ndarray]:
-        """The item columns, and these as metrics prepare them, each `[items, …]` float32."""
+        """The item columns, also as metrics prepare them, each `[items, …]` float32."""
         doc_ids, columns = self.doc_ids, {}
         is_text, exists = doc_ids.dtype == pl.String, doc_ids.is_not_null()
         for name, (labels, values) in self._item_columns.items():
@@ -266,8 +266,8 @@ class Joined:
                 f"{of_topics[0]} reads subtopics, which the judgements do not have; pass "
                 "judgements of format='subtopics'"
             )
-        # Item columns also describe documents without a judgement, so metrics that read them
-        # cannot be computed from the places of judged documents.
+        # Item columns also describe documents without a judgement, so metrics that read
+        # them need more than the places of judged documents.
         of_items = [bound.name for bound in bounds if bound.spec.item_columns]
         readers = [*of_topics, *of_items]
         of_places = tuple(bound for bound in bounds if bound.name not in readers)
@@ -560,7 +560,7 @@ def _in_definite_order(run: judged_run.JudgedRun) -> tuple[np.ndarray, np.ndarra
     rows = order_on_host.best_rows(retrieved.values, ranges)
     values, counts = retrieved.values[rows], retrieved.counts
     first_of_list = np.repeat(np.cumsum(counts) - counts, counts)
-    # Scores 9 7 7 5 of a list make the groups 1 2 2 3, of which the middle one is tied.
+    # Scores 9 7 7 5 of a list make the groups 1 2 2 3, and group 2 is tied.
     begins = np.ones(len(rows), bool)
     begins[1:] = values[1:] != values[:-1]
     begins[first_of_list] = True
@@ -666,7 +666,7 @@ def means_of(
     bounds: Sequence[Bound],
     undefined: types.Undefined,
 ) -> tuple[dict[str, mean.Mean], dict[str, per_list.PerList]]:
-    """Returns the state of each metric, and its values, which keep the option `undefined`."""
+    """Returns the state of each metric, and its values, which know `undefined`."""
     values, states = {}, {}
     for bound in bounds:
         of_metric = dataclasses.replace(lists[bound.name], undefined=undefined)
@@ -777,8 +777,8 @@ def _measure_block(
 
     Args:
         documents: Arrays `[lists, documents]`: which documents exist and are not padding;
-            labels; `above`, `tied` and `retrieved`, as in `Places`; and which documents have
-            a relevance of at least 0. Then `num_retrieved` and weights, `[lists]`.
+            labels; `above`, `tied` and `retrieved`, as in `Places`; and which documents
+            have a relevance of at least 0. Then `num_retrieved` and weights, `[lists]`.
         bounds: The metrics.
         ties: "tied" if any documents tie, else "none".
         max_ranks: The largest number of ranks that a list can have.

@@ -148,7 +148,7 @@ def find_judged(
     if not exclude_self:
         remarks += remarks_on_own_documents(run.filter(is_self), run)
     else:
-        # A null document marks an empty list, so a query stays if its only document leaves.
+        # Null marks an empty list, so a query stays even if its only document leaves.
         judged, run = (
             frame.with_columns(pl.when(~is_self).then(pl.col(names)))
             for frame, names in ((judged, ["doc_id", "relevance"]), (run, "doc_id"))
@@ -161,8 +161,8 @@ def find_judged(
     empty = run["query_id"].filter(run["doc_id"].is_null())
     run = run.drop_nulls("doc_id")
     if judged["doc_id"].has_nulls():
-        # If the run has no document of a query either, keep the null document as an unjudged
-        # item, so that the query counts like others that have nothing relevant.
+        # If the run has no document of a query either, keep the null document as an
+        # unjudged item, so that the query counts like others with nothing relevant.
         has_documents = pl.col("query_id").is_in(run["query_id"].implode())
         judged = judged.filter(
             pl.col("doc_id").is_not_null() | ~has_documents
@@ -252,8 +252,8 @@ def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
     """Returns a row for each document of each query, in the order of first appearance.
 
     The relevance is 1 if a document is relevant to a subtopic, else its highest relevance.
-    The column `subtopics` holds bools that tell to which subtopics the document is relevant.
-    Subtopics with relevant documents are numbered by first appearance in their query.
+    The column `subtopics` holds a bool for each subtopic: True if the document is relevant
+    to it. Subtopics with relevant documents are numbered by first appearance in the query.
 
     >>> rows = [("q", "a", 0, "1"), ("q", "a", 2, "2"), ("q", "b", 1, "3")]
     >>> names = ("query_id", "doc_id", "relevance", "subtopic")
@@ -300,10 +300,10 @@ def labels_of(relevance: np.ndarray) -> np.ndarray:
 def pack(run: JudgedRun) -> PackedItems:
     """Returns every document of every judged query, padded to one of a few sizes.
 
-    The documents of the run come first, then those that it lacks.
+    The documents of the run come first, then the other judged documents.
     """
     judged, is_retrieved = run.judged, run.is_retrieved
-    run = run.keep(np.ones(len(run.retrieved.values), bool))  # all rows that have a list
+    run = run.keep(np.ones(len(run.retrieved.values), bool))  # rows with a list
     retrieved, num_retrieved = run.retrieved, len(run.retrieved.values)
     unretrieved = np.flatnonzero(~is_retrieved)
     size = num_retrieved + len(unretrieved)

@@ -18,8 +18,8 @@ _EXTENSIONS = {
     "libsvm": "svmlight",
 }
 _SEPARATORS = {"csv": ",", "tsv": "\t"}
-_TABLES = (*_SEPARATORS, "jsonl", "parquet")  # whose columns have names
-_OF_LISTS = ("jsonl", "parquet")  # whose columns may hold lists
+_TABLES = (*_SEPARATORS, "jsonl", "parquet")  # formats with named columns
+_OF_LISTS = ("jsonl", "parquet")  # formats in which a column may hold lists
 _FORMS: dict[tuple[str, frames.ValueColumn], text.Form] = {
     ("trec", "relevance"): text.QRELS,
     ("trec", "score"): text.RUN,
@@ -39,51 +39,52 @@ def read_qrels(
 ) -> "pl.DataFrame":
     r"""Reads judgements from a file: which documents are relevant to which queries.
 
-    The format follows from the extension (before `.gz` or `.zst`), or is passed:
+    The format follows from the extension (before `.gz` or `.zst`), unless it is passed:
 
     - "trec", for any other extension: lines of `query iteration document relevance`,
-      separated by any blanks; the iteration is not read. MS MARCO has these in files
-      called `.tsv`, which are "trec" if a number stands for the relevance in their first
-      line: names of columns are no numbers.
-    - "subtopics": lines of `query subtopic document relevance`, as the diversity task of
-      the TREC Web track has them.
+      separated by any blanks; the iteration is not read. MS MARCO has such lines in files
+      called `.tsv`, so a `.tsv` file is read as "trec" if its first line has this form with
+      a number as the relevance, which a header does not have.
+    - "subtopics": lines of `query subtopic document relevance`, as in the diversity task of
+      the TREC Web track.
     - "csv" and "tsv" (with a header, and quotes), "jsonl" or "ndjson" (an object in each
       line) and "parquet": three columns by name; other columns are not read, except for
-      one called subtopic or subtopic_id.
-    - "json": one object `{query: {document: relevance}}`, as pytrec_eval and ranx have it.
+      a column called subtopic or subtopic_id.
+    - "json": one object `{query: {document: relevance}}`, as in pytrec_eval and ranx.
 
       JSON lines and Parquet may hold a query in each row, with the list of its documents
       in a column such as doc_id or doc_ids. Both formats of JSON may hold
-      `{query: [document, …]}`, or lists alone, of the queries 0, 1, ….
+      `{query: [document, …]}`, or only lists, which belong to the queries 0, 1, ….
     - "svmlight", "svm" or "libsvm", the format of LETOR and MSLR: `relevance qid:query`,
       followed by features and comments that are not read. The id of a document is the
       index of its item in the file, from 0.
 
-    Text is UTF-8, plain or packed by gzip or zstd. A byte order mark, blank lines and,
-    except in tables, comments are skipped: lines that begin with "#" and have another form
-    than the others. An id may begin with "#", as in trec_eval. Ids of text are strings as
-    they are written, so that "007" differs from "7". Integers in JSON lines and Parquet and
-    the ids of svmlight are int64. If a column of JSON lines holds ids of several kinds, all
-    of them become strings.
+    Text is UTF-8, plain or packed by gzip or zstd. A byte order mark and blank lines are
+    skipped. Comments are also skipped, except in tables: they are lines that begin with "#"
+    and do not fit the format. An id may begin with "#", as in trec_eval. Ids in text are
+    strings exactly as written, so "007" differs from "7". Integers in JSON lines and
+    Parquet and the ids of svmlight are int64. If a column of JSON lines holds ids of
+    several kinds, all of them become strings.
 
     Args:
-        path: The file: a path, or a file that is open in binary mode, such as
-            `sys.stdin.buffer` or what `gzip.open` returns, or a `StringIO`; it is read to
-            its end.
-        format: One of the above; None takes it from the extension.
+        path: The file: a path, a file that is open in binary mode, such as
+            `sys.stdin.buffer` or the result of `gzip.open`, or a `StringIO`; an open file
+            is read to its end.
+        format: One of these formats; None takes it from the extension.
         columns: For tables, the names of the columns of query, document and relevance, and
-            perhaps of the subtopic. By default, those of the program whose columns are
-            there: query_id, doc_id and relevance as here and in ir_datasets; qid, docno or
-            docid, and label or rel of PyTerrier; q_id, doc_id and score of ranx; query-id,
-            corpus-id and score of BEIR and MTEB. Of lists of documents, there are two.
+            perhaps of the subtopic; for lists of documents, the columns of query and
+            documents. By default, the file may have the names of one of these programs:
+            query_id, doc_id and relevance as here and in ir_datasets; qid, docno or docid,
+            and label or rel of PyTerrier; q_id, doc_id and score of ranx; query-id,
+            corpus-id and score of BEIR and MTEB.
         duplicates: What to do if a query has a document more than once: "error", or keep
-            the "first" or the "last" line; or, of judgements, the "max" relevance.
+            the "first" or the "last" line or, in judgements, the "max" relevance.
 
     Returns:
         A polars frame with the columns query_id, doc_id and relevance, and subtopic if the
         file has it, in the order of the file; or query_id and lists in doc_id. The
-        relevance is int64, or float64 if one is not an integer. A relevance below 0 means
-        that a document was pooled but not judged; see `join`.
+        relevance is int64, or float64 if some relevance is not an integer. A relevance
+        below 0 means that a document was pooled but not judged; see `join`.
 
     Raises:
         ValueError: with the file, the line and its text, if a line has another form, an id
@@ -91,9 +92,9 @@ def read_qrels(
             or a document repeats; or if the file is empty, truncated or corrupt, or holds
             the columns of two programs.
         OSError: if the file cannot be opened.
-        TypeError: if `path` is no file, or one that is open as text.
-        ModuleNotFoundError: if polars is not installed; or zstandard, for zstd before
-            Python 3.14.
+        TypeError: if `path` is not a file, or is open as text.
+        ModuleNotFoundError: if polars is not installed; or if zstandard is not, which files
+            packed by zstd need before Python 3.14.
 
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -120,34 +121,37 @@ def read_run(
 ) -> "pl.DataFrame":
     r"""Reads a run from a file: the documents that a system returned, with their scores.
 
-    The formats are those of `read_qrels`, except for these. Lines of "trec" are `query Q0
-    document rank score tag`, of which query, document and score are read: scores alone
-    determine the order. The rank must be a number, and no id may hold a blank, which would
-    shift the fields; any text may follow the tag. Two formats have no extension, since
-    nothing in a file tells that it is one of them. "msmarco" are lines of `query document
-    rank`, with the score −rank; equal ranks tie. With `columns`, it is a table (one of tabs
-    if the extension does not tell) in which the third of them is the rank. "scores", beside
-    svmlight, are one number in each line, for the items of an svmlight file in their order.
+    The formats are the same as in `read_qrels`, except for three. Lines of "trec" are
+    `query Q0 document rank score tag`. Only query, document and score are read: scores
+    alone determine the order. The rank must be a number, and no id may hold a blank, which
+    would shift the fields; any text may follow the tag.
+
+    Two formats must be passed, because neither the extension nor the contents of a file
+    identify them. "msmarco" has lines of `query document rank`, read as the score −rank;
+    equal ranks tie. If `columns` are passed, too, the file is a table (of tabs, unless the
+    extension says otherwise), and the third of the columns is the rank. "scores" has one
+    number in each line, for the items of an svmlight file in their order.
 
     Args:
         path: As in `read_qrels`.
         format: "trec", "csv", "tsv", "jsonl", "parquet", "json", "msmarco" or "scores";
             None takes it from the extension.
-        columns: As in `read_qrels`, with the score instead: query_id, doc_id, score; qid,
-            docno, score; q_id, doc_id, score; or query-id, corpus-id, score. A column
-            called rank or position holds ranks, counted from 0 or 1, of which lower ones
-            are better; it is read where there is no score, or if it is named here.
+        columns: As in `read_qrels`, but with scores: query_id, doc_id, score; qid, docno,
+            score; q_id, doc_id, score; or query-id, corpus-id, score. A column called rank
+            or position holds ranks, counted from 0 or 1, and lower ranks are better. It is
+            read if there is no score, or if it is named here.
         duplicates: See `read_qrels`.
 
     Returns:
         A polars frame with the columns query_id, doc_id and score (float64, perhaps
         infinite), in the order of the file; or with query_id and lists in doc_id, in rank
-        order. Numbers of text are doubles, as in trec_eval.
-        Scores that are integers, some beyond 2⁵³, remain integers. For "scores" it
-        has no query_id, which `join` takes from the judgements.
+        order. Numbers in text are read as doubles, as in trec_eval. If all scores are
+        integers and some lie beyond 2⁵³, they stay integers. The format "scores" gives no
+        query_id, because `join` takes it from the judgements.
 
     Raises:
-        ValueError: as in `read_qrels`; if a score is NaN, or a rank no positive integer.
+        ValueError: as in `read_qrels`; or if a score is NaN, or a rank is not an integer
+            of at least 1 in lines of "msmarco", and of at least 0 in tables.
         OSError: if the file cannot be opened.
         TypeError: as in `read_qrels`.
         ModuleNotFoundError: as in `read_qrels`.
@@ -181,8 +185,8 @@ def read(
     """Reads judgements if `value` is "relevance", or a run if it is "score".
 
     Returns:
-        A row for each document, or perhaps for each query of a file of lists if
-        `keeps_lists`; and the tag in the first line of a run of TREC, or None.
+        A row for each document, or a row for each query if the file holds lists and
+        `keeps_lists` is True; and the tag in the first line of a TREC run, or None.
     """
     formats = choices.QrelsFormat if value == "relevance" else choices.RunFormat
     by_extension = format_of(source.name) or "trec"
@@ -195,7 +199,7 @@ def read(
         inputs.option("format", format, formats, "None or ")
     may_lack_names = format is None and columns is None
     has_ranks = format == "msmarco"
-    if has_ranks and columns is not None:  # a table, of tabs if no extension tells
+    if has_ranks and columns is not None:  # a table, by default with tabs
         format = by_extension if by_extension in _TABLES else "tsv"
     format = format or by_extension
     _check_columns(columns, format, value)
@@ -218,7 +222,7 @@ def read(
         if re.search(rb"\S", data) is None:
             raise _empty_error(source, value)
         if format == "tsv" and may_lack_names:
-            # MS MARCO has judgements of the form of TREC in files called `.tsv`.
+            # MS MARCO calls its judgements `.tsv`, although they have the form of TREC.
             first_line = data.partition(b"\n")[0].decode(errors="replace")
             if text.format_without_names(first_line, value) == "trec":
                 format = "trec"
@@ -247,7 +251,7 @@ def read(
         return parsed.frame.drop("rank", strict=False) if keeps_lists else rows, None
     if value not in parsed.frame.columns:
         cure = f"pass columns= of query, document and {value}"
-        parsed.fail(0, f"doc_id is no list; {cure}")
+        parsed.fail(0, f"doc_id is not a list; {cure}")
     for remark in frames.remarks_on_ranks(parsed.frame):
         warnings.warn(f"{source}: {remark}", stacklevel=4)
     frame, tag = frames.cleaned(parsed.frame, value, parsed.fail), None
@@ -266,10 +270,10 @@ def _without_repeats(
     duplicates: choices.DuplicatesOfQrels,
     value: frames.ValueColumn,
 ) -> "pl.DataFrame":
-    """Returns the rows of documents without those that repeat in their query.
+    """Returns one row for each document of a query, chosen by `duplicates`.
 
     Args:
-        parsed: The rows as they are in the file, for messages.
+        parsed: The rows of the file, for messages.
         frame: The same, after `cleaned`.
         row: The first row that repeats an earlier one.
         duplicates: See `read_qrels`.
@@ -294,17 +298,17 @@ def _without_repeats(
     of_subtopic = f" of subtopic {subtopics[0]!r}" if subtopics else ""
     parsed.fail(
         row,
-        f"document {doc!r}{of_subtopic} of query {query!r} is there already; {cure}",
+        f"document {doc!r}{of_subtopic} of query {query!r} appears earlier; {cure}",
     )
 
 
 def _empty_error(source: sources.Source, value: frames.ValueColumn) -> ValueError:
     """Returns the error for a file without rows."""
-    return ValueError(f"{source}: is empty, without a single {value}")
+    return ValueError(f"{source}: is empty; pass a file with at least one {value}")
 
 
 def format_of(path: str | PathLike[str]) -> str | None:
-    """Returns the format that an extension means, or None for any other extension."""
+    """Returns the format of an extension, or None if the extension is unknown."""
     name = re.sub(sources.PACKED, "", str(path).lower())
     return _EXTENSIONS.get(name.rpartition(".")[2]) if "." in name else None
 
@@ -317,8 +321,8 @@ def _check_columns(
         return
     if format not in _TABLES:
         raise ValueError(
-            f"columns is {columns!r}, and files of the format {format!r} "
-            "have no names; leave it out"
+            f"columns is {columns!r}, but files of the format {format!r} "
+            "have no column names; leave it out"
         )
     counts = (3, 4) if value == "relevance" else (3,)
     counts = (2, *counts) if format in _OF_LISTS else counts

@@ -13,8 +13,9 @@ from jax_rank_metrics._ground import inputs, optional
 
 BOM = b"\xef\xbb\xbf"
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-# The extension that follows that of the format. The first bytes alone tell how a file is
-# packed: a file that `gzip.open` returns has the extension, and holds text.
+# The extension of packed files, after the extension of the format. Only the first bytes
+# tell whether a file is packed, because a file that `gzip.open` returns has this extension
+# but holds text.
 PACKED = r"\.(?:gz|zst|zstd|bz2|xz|lz4|z)$"
 
 # Patterns of the first bytes of compressed files that are refused.
@@ -25,7 +26,7 @@ _REFUSED_COMPRESSION = {
     "lz4": rb"\x04\x22\x4d\x18",
     "Unix compress": rb"\x1f\x9d",  # the extension .Z
 }
-# What a file may unpack to: this many bytes, or this many times its own.
+# A file may unpack to this many bytes, or to this many times its size if that is more.
 MAX_UNPACKED, MAX_RATIO = 2**27, 100
 PIECE = 2**11  # bytes of a packed file that are unpacked at a time
 MAX_SHOWN = 80  # characters of a bad line that a message quotes
@@ -41,10 +42,11 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, file: File) -> "Source":
-        """Returns the file at a path, or one that is open already.
+        """Returns the source for a path, or for a file that is open already.
 
         Raises:
-            TypeError: if it is neither, or is open as text.
+            TypeError: if it is neither. If the file is open as text, opening the source
+                raises TypeError.
         """
         if not callable(getattr(file, "read", None)):
             if isinstance(file, str | PathLike):
@@ -60,7 +62,7 @@ class Source(NamedTuple):
         def remaining() -> BinaryIO:
             data: bytes | str = opened.read()
             if isinstance(data, str):
-                if getattr(file, "encoding", None) is not None:  # no StringIO
+                if getattr(file, "encoding", None) is not None:  # None for a StringIO
                     raise TypeError(
                         f"{name} is open as text; open it with mode 'rb', or pass "
                         "sys.stdin.buffer"
@@ -76,7 +78,7 @@ class Source(NamedTuple):
 
 
 def is_packed(start: bytes) -> bool:
-    """Returns whether a file that begins with these bytes is packed."""
+    """True if a file that begins with these bytes is packed."""
     return start.startswith((GZIP, ZSTD))
 
 
@@ -98,8 +100,8 @@ def content(source: Source, data: bytes) -> bytes:
     if start >= 0:
         line = data.count(b"\n", 0, start) + 1
         raise ValueError(
-            f"{source}, {quote_line(line, data)}: begins with a byte order mark, as where "
-            "files were joined; remove the mark"
+            f"{source}, {quote_line(line, data)}: begins with a byte order mark, as if "
+            "files had been concatenated; remove the mark"
         )
     return data
 
@@ -115,8 +117,8 @@ def decompressed(source: Source, data: bytes) -> bytes:
     for format, magic in _REFUSED_COMPRESSION.items():
         if re.match(magic, data):
             raise ValueError(
-                f"{source}: is compressed by {format}, which is not read; decompress it, "
-                "or compress it by gzip or zstd"
+                f"{source}: is compressed by {format}, which is not supported; decompress "
+                "it, or compress it by gzip or zstd"
             )
     limit = max(MAX_UNPACKED, MAX_RATIO * len(data))
     if not is_packed(data):
@@ -134,7 +136,7 @@ def decompressed(source: Source, data: bytes) -> bytes:
     if len(data) > limit:
         raise ValueError(
             f"{source}: unpacks to more than {limit >> 20} MiB, over {MAX_RATIO} times its "
-            "size; if you trust it, decompress it first, or pass what gzip.open returns"
+            "size; if you trust it, decompress it first, or pass the result of gzip.open"
         )
     if is_packed(data):
         raise ValueError(f"{source}: is packed twice; decompress it once")
@@ -144,7 +146,7 @@ def decompressed(source: Source, data: bytes) -> bytes:
 def _unpack_zstd(source: Source, data: bytes, limit: int) -> bytes:
     """Returns the content of all frames of a file that zstd has packed.
 
-    It ends soon after the limit, a number of bytes.
+    Unpacking stops soon after `limit` bytes.
     """
     if sys.version_info >= (3, 14):
         from compression import zstd
@@ -160,7 +162,8 @@ def _unpack_zstd(source: Source, data: bytes, limit: int) -> bytes:
         return ValueError(f"{source}: truncated or corrupt zstd file ({reason})")
 
     parts, size, start, decompressor = [], 0, 0, None
-    # In pieces, each of which unpacks to some 40 MB at most.
+    # Unpack in pieces, so that it can stop at the limit. A piece unpacks to some 40 MB at
+    # most.
     while start < len(data) and size <= limit:
         if decompressor is None or decompressor.eof:  # a frame begins
             decompressor = new_decompressor()
@@ -193,8 +196,8 @@ def check_utf8(source: Source, data: bytes) -> None:
 def check_line_ends(source: Source, data: bytes) -> None:
     """Raises ValueError if a carriage return stands inside a line.
 
-    Old Macintosh programs end every line with one and no newline, so that the whole file
-    would be read as a single line.
+    Old Macintosh programs end every line with a carriage return and no newline, so the
+    whole file would be read as a single line.
     """
     match = re.search(rb"\r(?![\r\n]|\Z)", data) if b"\r" in data else None
     if match is not None:
@@ -217,5 +220,5 @@ def quote_line(line: int, data: bytes) -> str:
 
 
 def half_character(error: UnicodeEncodeError) -> str:
-    """Returns the reason why an id with half of a surrogate pair is refused."""
-    return f"the id {error.object[:MAX_SHOWN]!r} holds half a character"
+    """Returns why an id is refused: it holds half a surrogate pair, which is not UTF-8."""
+    return f"the id {error.object[:MAX_SHOWN]!r} holds half a surrogate pair"

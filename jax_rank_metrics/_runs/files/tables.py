@@ -17,7 +17,7 @@ from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._runs.files import frames, join, read, sources
 from jax_rank_metrics._runs.files.frames import pl
 
-# The columns that are read where a call names none.
+# The columns that are read if a call does not name one.
 _NAMES = {
     "list": "query query_id qid session session_id user user_id group list".split(),
     "label": "label relevance rel grade click clicked target".split(),
@@ -33,18 +33,18 @@ _SCANS: dict[str, Callable[[Path], "pl.LazyFrame"]] = {
 _FLAG_ROLES = ("mask", "retrieved", "columns['judged']", "columns['pooled']")
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 MAX_WHOLE = 20_000_000  # rows of files that are read at once
-PART = 2**20  # rows of a part, or more
+PART = 2**20  # rows to collect before a part is yielded
 
-# The column of each argument, such as "list", and of each entry of `columns`; None for one
-# of the names above.
+# The column of each argument, such as "list", and of each entry of `columns`. None means
+# one of the names in _NAMES.
 Roles = Mapping[str, str | None]
 
 
 class _Rows(NamedTuple):
-    """Rows as they are in a table, under the names that arguments have."""
+    """Unchecked rows of a table, whose columns have the names of arguments."""
 
     frame: "pl.DataFrame"
-    names: dict[str, str]  # of the columns in the table, by argument
+    names: dict[str, str]  # the column names in the table, by argument
     where: str  # the table, for messages
     first: int = 0  # the number of the first row
 
@@ -52,18 +52,19 @@ class _Rows(NamedTuple):
 def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataFrame"]:
     """Yields a whole table, or parts of whole lists.
 
-    The columns are called like the arguments. A label is null where an item is left out: it
-    was missing, below 0 or masked. A score is null where an item was not retrieved.
+    The columns have the names of arguments. The label is null if an item is left out,
+    because its label is missing or below 0, or because it is masked. The score is null if
+    an item is left out or was not retrieved.
 
     Args:
         source: See `evaluate_scored`.
         roles: The columns to read.
-        is_sorted_here: Whether rows of a stream are brought into order.
+        is_sorted_here: Whether to sort the rows of a stream by list.
 
     Raises:
-        TypeError: if this is no table.
-        ValueError: if it is empty or lacks a column, or a value is wrong; if a list of a
-            stream comes again.
+        TypeError: if `source` is not a table.
+        ValueError: if the table is empty or lacks a column, or a value is wrong; if rows of
+            a list are not neighbours in a stream.
     """
     rows, max_rows = _rows_of(source, roles, is_sorted_here)
     checked_rows = map(_checked, rows)
@@ -83,7 +84,7 @@ def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataF
 def _rows_of(
     source: Any, roles: Roles, is_sorted_here: bool
 ) -> tuple[Iterable[_Rows], float]:
-    """Returns the rows of a source, and how many are read at once."""
+    """Returns the rows of a source, and the number of rows up to which it is read whole."""
     entries = source if isinstance(source, (list, tuple)) and source else [source]
     if all(isinstance(path, (str, PathLike)) for path in entries):
         paths = [path for entry in entries for path in _paths(entry)]
@@ -115,7 +116,7 @@ def _rows_of_frame(where: str, data: Any, roles: Roles) -> _Rows:
     columns = {role: data[name] for role, name in names.items()}
     if not isinstance(data, pl.DataFrame):
         columns = {
-            # Of numbers and strings in a list, NumPy would make strings.
+            # NumPy would turn a list of numbers and strings into strings.
             role: column
             if isinstance(column, list) and str in map(type, column)
             else join.numeric(column)
@@ -129,7 +130,7 @@ def _rows_of_frame(where: str, data: Any, roles: Roles) -> _Rows:
 
 
 def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
-    """Returns the column of each argument, all of which a table has to have."""
+    """Returns the column of each argument; raises if a table lacks one."""
     names = {}
     for role, name in roles.items():
         if not isinstance(name, str) and (name is not None or role not in _NAMES):
@@ -166,7 +167,7 @@ def _paths(path: Any) -> list[Path]:
 
 
 def _format_of(path: Path) -> str | None:
-    """Returns the format that an extension means, or None for any other extension."""
+    """Returns the format of an extension, or the extension itself if it is unknown."""
     suffix = re.sub(sources.PACKED, "", path.name.lower()).rpartition(".")[2]
     return "arrow" if suffix in ("feather", "ipc") else read.format_of(path) or suffix
 
@@ -174,7 +175,7 @@ def _format_of(path: Path) -> str | None:
 def _rows_of_files(
     paths: Sequence[Path], roles: Roles, is_sorted_here: bool
 ) -> Iterator[_Rows]:
-    """Yields the rows of files, by list if asked: polars sorts, out of core if it can."""
+    """Yields the rows of files; if asked, polars sorts them, out of core if it can."""
     scans, where = [], ""
     try:
         for path in paths:
@@ -211,7 +212,7 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
     def numbers(
         values: "pl.Series", kind: frames.ValueColumn, is_read: "pl.Series"
     ) -> "pl.Series":
-        """Returns numbers, which are null in rows that are not read."""
+        """Returns checked numbers, with null in rows that are not read."""
         if is_read.all():
             return frames.numbers_of(values, kind, fail)
         zero = pl.lit(0).cast(values.dtype)
@@ -235,7 +236,7 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
         elif role in _FLAG_ROLES:
             values = _flags(values, fail)
         elif role.startswith("columns["):
-            if values.dtype == pl.List:  # such as the memberships in groups
+            if values.dtype == pl.List:  # for example, memberships in groups
                 values = values.list.to_array(len(values[0]))
             if not isinstance(values.dtype, pl.Array):
                 values = frames.numbers_of(values, "relevance", fail)
@@ -256,7 +257,7 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
 
 
 def _flags(column: "pl.Series", fail: frames.Fail) -> "pl.Series":
-    """Returns a column of bools, which text may be."""
+    """Returns a column of bools, also from text such as "true" or "0"."""
     flags = column
     if column.dtype == pl.String:
         flags = column.str.to_lowercase().replace_strict(
@@ -271,7 +272,7 @@ def _flags(column: "pl.Series", fail: frames.Fail) -> "pl.Series":
 
 
 def _whole_lists(tables: Iterable["pl.DataFrame"]) -> Iterator["pl.DataFrame"]:
-    """Yields parts of whole lists of a stream, whose rows are neighbours."""
+    """Yields parts of whole lists from a stream; the rows of a list are neighbours."""
     pending: list[pl.DataFrame] = []
     height, enough, seen = 0, PART, _Seen()
     for table in tables:
@@ -281,7 +282,7 @@ def _whole_lists(tables: Iterable["pl.DataFrame"]) -> Iterator["pl.DataFrame"]:
             continue
         part = pl.concat(pending, how="vertical_relaxed")
         lengths = part["list"].rle().struct.field("len")
-        cut = height - lengths[-1]  # of the last list, more rows may follow
+        cut = height - lengths[-1]  # more rows of the last list may follow
         if cut:
             seen.add(part["list"][:cut])
             yield part[:cut]
@@ -293,14 +294,14 @@ def _whole_lists(tables: Iterable["pl.DataFrame"]) -> Iterator["pl.DataFrame"]:
 
 
 class _Seen:
-    """Digests of 64 bits of the lists of a stream, as few sorted arrays."""
+    """Digests of 64 bits of the lists that a stream has yielded, in few sorted arrays."""
 
     def __init__(self) -> None:
-        """Holds no list."""
+        """Starts without lists."""
         self._digests: list[np.ndarray] = []
 
     def add(self, ids: "pl.Series") -> None:
-        """Adds the lists of a part; raises if one has ended before."""
+        """Adds the lists of a part; raises if one of them has ended before."""
         lists = ids.rle().struct.field("value")
         digests = lists.hash().to_numpy()
         new, first = np.unique(digests, return_index=True)

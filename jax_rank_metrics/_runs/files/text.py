@@ -1,4 +1,4 @@
-"""Lines of fields between white space: TREC, svmlight, plain scores, and weights."""
+"""Lines of fields separated by white space: TREC, svmlight, plain scores, and weights."""
 
 import io
 import math
@@ -16,9 +16,9 @@ from jax_rank_metrics._runs.files.frames import (
     scores_of_ranks,
 )
 
-CHUNK = 2**24  # bytes of text that are parsed at once, which bounds the memory for it
+CHUNK = 2**24  # bytes of text that are parsed at once, which bounds the memory
 
-# The white space of C, and so of trec_eval. Other spaces of Unicode are part of an id.
+# The white space of C, as in trec_eval. Other spaces of Unicode are part of an id.
 _BLANKS = " \t\r\v\f"
 _BLANK, _FIELD = f"[{_BLANKS}]", f"[^{_BLANKS}]+"
 _NUMBER = r"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
@@ -43,18 +43,19 @@ class Form(NamedTuple):
 
     pattern: str  # a regular expression with a group for each column
     columns: tuple[str, ...]
-    description: str  # of all fields, for messages
-    # The column of each field, or None; empty for lines of any number of fields.
+    description: str  # the names of all fields, for messages
+    # The column of each field, or None if it is not read; empty if the number of fields
+    # varies.
     fields: tuple[str | None, ...] = ()
-    # Lines that the pattern matches, but whose fields are not what they seem: a pattern of
-    # them, and the reason why they are refused.
+    # Lines that match `pattern`, but whose fields are shifted or merged: a pattern of such
+    # lines, and the reason why they are refused.
     refused: tuple[tuple[str, str], ...] = ()
-    # Makes ids and a relevance or score of the columns, where they are not these.
+    # Turns the columns into ids and a relevance or score, if they are something else.
     finish: Callable[[ParsedRows], ParsedRows] | None = None
 
     @classmethod
     def of(cls, description: str, **columns: str) -> "Form":
-        """Returns the form of a line of fields, which white space separates.
+        """Returns the form of a line of fields that are separated by white space.
 
         Args:
             description: The names of all fields, in their order.
@@ -73,10 +74,11 @@ class Form(NamedTuple):
         return cls(pattern, (*filter(None, fields),), description, fields)
 
     def is_form_of(self, line: str) -> bool:
-        """Returns whether a line has this form and its last column is a number.
+        """True if a line has this form and its last column is a number.
 
-        This column is the relevance or the score. It need not be the last field: a run has
-        its tag there. A header has the right number of fields, but no number.
+        This column is the relevance or the score. It need not be the last field, because
+        lines of a run end with a tag. A header has the right number of fields, but its last
+        column is not a number.
 
         >>> QRELS.is_form_of("q1 0 d7 2"), QRELS.is_form_of("query 0 document relevance")
         (True, False)
@@ -88,7 +90,7 @@ class Form(NamedTuple):
 
 
 def ranks_as_scores(parsed: ParsedRows, first_rank: int = 1) -> ParsedRows:
-    """Returns rows whose scores are ranks with scores instead, which fall with the rank.
+    """Replaces ranks in the column score by scores, which fall as ranks grow.
 
     Raises:
         ValueError: if a rank is not an integer of at least `first_rank`.
@@ -98,9 +100,9 @@ def ranks_as_scores(parsed: ParsedRows, first_rank: int = 1) -> ParsedRows:
 
 
 def _with_item_ids(parsed: ParsedRows) -> ParsedRows:
-    """Returns the rows with the index of each, from 0, in a new column doc_id.
+    """Adds a column doc_id with the index of each row, from 0.
 
-    Ids of queries become int64, but remain strings if one of them exceeds 64 bits.
+    Ids of queries become int64, but stay strings if one of them exceeds int64.
     """
     frame = parsed.frame.with_row_index("doc_id")
     if "query_id" in frame.columns:
@@ -120,22 +122,22 @@ RUN = Form.of(
 _MERGED_LINES = "two lines in one; put a newline between them"
 RUN = RUN._replace(
     refused=(
-        # The pattern reads the first of two lines and skips the second as if it were a
-        # comment. The query of the second is a field of its own (the seventh), or is glued
-        # to the tag (the sixth). `Q0 document rank score` must follow, so that a long tag
-        # does not match.
+        # If a newline is lost, `pattern` reads the first of two lines, and takes the second
+        # for text after the tag. The query of the second line is then the seventh field, or
+        # is glued to the tag, the sixth. Require `Q0 document rank score` after it, so that
+        # other text after a tag does not match.
         (
             rf"^{_BLANK}*(?:{_FIELD}{_BLANK}+){{6,7}}"
             rf"{_FIELD}{_BLANK}+{_FIELD}{_BLANK}+\d+{_BLANK}+{_NUMBER}(?:{_BLANK}|$)",
             _MERGED_LINES,
         ),
-        # An id that ends with a blank and a number shifts all that follows, and leaves a
-        # number in the field of the rank.
+        # If an id ends with a blank and a number, all fields after it are shifted by one,
+        # and the field of the rank still holds a number.
         (
             rf"^{_BLANK}*(?:{_FIELD}{_BLANK}+){{3}}{_NUMBER}{_BLANK}+\d+"
             rf"{_BLANK}+{_NUMBER}{_BLANK}+[^{_BLANKS}]",
-            "the fields 4 and 5 may be a rank and a score, but so may 5 and 6, as if an id "
-            "held a blank; write ids without blanks, and a tag that is no number",
+            "fields 4 and 5 may be the rank and the score, but so may fields 5 and 6, if an "
+            "id holds a blank; write ids without blanks, and a tag that is not a number",
         ),
     ),
 )
@@ -158,22 +160,22 @@ SVMLIGHT = Form(
 
 
 def format_without_names(line: str, value: ValueColumn) -> str | None:
-    """Returns the format of lines without names whose form a line has, or None."""
+    """Returns the format without column names whose form a line has, or None."""
     if (QRELS if value == "relevance" else RUN).is_form_of(line):
         return "trec"
     return "msmarco" if value == "score" and MSMARCO.is_form_of(line) else None
 
 
 def tag_of(line: str) -> str:
-    """Returns the tag of a line of a run, whatever follows it."""
+    """Returns the tag of a line of a run, without the text after it."""
     return re.split(f"{_BLANK}+", line.strip(_BLANKS))[5]
 
 
 def lines_of(source: sources.Source, data: bytes) -> "pl.DataFrame":
     """Returns the columns `number`, from 1, and `text` of all lines that are not blank."""
     try:
-        # A newline comes first, or polars might take the content for a compressed file: one
-        # that begins with "x^", which is text, or one that was compressed twice.
+        # Put a newline first, because polars might take the content for a compressed file:
+        # text that begins with "x^", or a file that was compressed twice.
         lines = pl.scan_lines(
             io.BytesIO(b"\n" + data), name="text", row_index_name="number"
         ).collect()
@@ -186,11 +188,11 @@ def lines_of(source: sources.Source, data: bytes) -> "pl.DataFrame":
 def fields(source: sources.Source, data: bytes, form: Form) -> ParsedRows:
     """Returns ids and numbers of lines, without blank lines and comments; see `_comments`.
 
-    Columns are strings, except for ranks and scores where all of them are numbers.
+    Columns are strings, except that ranks and scores may be float64 if all are numbers.
 
     Raises:
-        ValueError: if a line does not have the form, or seems to have it only because it
-            lost the newline at its end, or because an id holds a blank; if a rank is none.
+        ValueError: if a line does not have the form, or seems to have it only because a
+            newline was lost, or because an id holds a blank; if a rank is not a number.
     """
     sources.check_line_ends(source, data)
     frames, start = [], 0
@@ -213,10 +215,11 @@ def fields(source: sources.Source, data: bytes, form: Form) -> ParsedRows:
 
 
 def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
-    """Returns the columns of lines that a reader of tables can split into their fields.
+    """Returns the columns of lines that a fast reader of tables can split, or None.
 
-    Most files are so: one space or tab between fields and none around them, no blank lines
-    and no comments. None if a line is not, or has a rank or score that is not a number.
+    Most files can be read in this way: they have one space or tab between fields and none
+    around them, no blank lines and no comments. If a line is different, or has a rank or
+    score that is not a number, None is returned.
     """
     separators = [blank for blank in _BLANKS if blank.encode() in data]
     if not form.fields or separators not in ([], [" "], ["\t"]):
@@ -227,8 +230,7 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
     }
     try:
         frame = pl.read_csv(
-            sources.BOM
-            + data,  # a mark comes first for the reason that `lines_of` tells
+            sources.BOM + data,  # the mark serves as the newline in `lines_of`
             has_header=False,
             separator=separators[0] if separators else " ",
             quote_char=None,
@@ -236,27 +238,27 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
         )
     except pl.exceptions.PolarsError:
         return None
-    # An empty field is null: two separators in a row, or a line with too few fields.
+    # A field is null after two separators in a row, or if a line has too few fields.
     if any(column.has_nulls() for column in frame):
         return None
     frame = frame.select(form.columns)
     if "rank" in frame.columns and not frame["rank"].is_finite().all():
         return None
-    # Scores that may be integers of more digits than a double has are read as text.
+    # Scores that may be integers with more digits than a double holds are read as text.
     if frame.columns[-1] == "score" and are_wide(frame["score"]):
         return None
     return None if _comments(frame.to_series(), frame, form).any() else frame
 
 
 def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Series":
-    """Returns which lines are comments: those that begin with "#" and cannot be data.
+    """Returns True for each comment: a line that begins with "#" and cannot be data.
 
-    An id may begin with "#" as well. A line that has all fields of the form, with a number
-    where the relevance or the score stands, is one that other programs read.
+    Ids may begin with "#", too. A line that has all fields of the form, with a number as
+    the relevance or the score, is data, because other programs read it as data.
 
     Args:
         starts: The lines, or their first fields.
-        frame: The columns of the form, null where a line does not match it.
+        frame: The columns of the form, with null for lines that do not match it.
         form: The form.
     """
     if starts.dtype != pl.String:
@@ -265,7 +267,7 @@ def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Ser
     if is_comment.any():
         value = "relevance" if "relevance" in form.columns else "score"
         is_data = frame[value].cast(pl.Float64, strict=False).is_not_null()
-        if "rank" in frame.columns:  # of a lone "#", which begins sentences, too
+        if "rank" in frame.columns:  # after a lone "#", the rank must be a number, too
             is_rank = frame["rank"].cast(pl.Float64, strict=False).is_not_null()
             is_data &= is_rank | (frame["query_id"] != "#").fill_null(False)
         is_comment &= ~is_data
@@ -273,7 +275,7 @@ def _comments(starts: "pl.Series", frame: "pl.DataFrame", form: Form) -> "pl.Ser
 
 
 def _matched_fields(source: sources.Source, data: bytes, form: Form) -> ParsedRows:
-    """Returns the same for lines that match the pattern of the form, with any blanks."""
+    """Returns ids and numbers as `fields` does, by the pattern of the form."""
     lines = lines_of(source, data)
     groups = lines["text"].str.extract_groups(form.pattern)
     frame = groups.struct.rename_fields(form.columns).struct.unnest()
@@ -296,7 +298,7 @@ def _matched_fields(source: sources.Source, data: bytes, form: Form) -> ParsedRo
         if row is not None:
             parsed.fail(row, reason)
     if "rank" in form.columns:
-        # Where an id holds a blank, what was read as the score is the rank.
+        # If an id holds a blank, fields are shifted, and the rank was read as the score.
         row = first_true(finite_numbers(frame["rank"]).is_null())
         if row is not None:
             parsed.fail(
@@ -310,12 +312,12 @@ def _matched_fields(source: sources.Source, data: bytes, form: Form) -> ParsedRo
 def read_weights(source: sources.Source) -> dict[str, float]:
     """Returns the weight of each query, by its id.
 
-    Lines hold a query and its weight, between them white space or a comma. Blank lines are
-    skipped, and so is a header: a first line whose second field is no number.
+    Lines hold a query and its weight, separated by white space or a comma. Blank lines are
+    skipped. A first line whose second field is not a number is skipped as a header.
 
     Raises:
         ValueError: with the file and the line, if a line has another form, a weight is
-            below 0 or not finite, or a query repeats; or if there is none.
+            below 0 or not finite, or a query repeats; or if the file holds no weight.
         OSError: if the file cannot be opened.
     """
     with source.open() as file:
@@ -345,7 +347,7 @@ def read_weights(source: sources.Source) -> dict[str, float]:
 
 
 def _number(texts: list[str]) -> float | None:
-    """Returns the number that the only text spells; None if there is none."""
+    """Returns the number in the only text, or None for other texts or another count."""
     try:
         [text] = texts
         return float(text)
