@@ -63,7 +63,7 @@ def test_weights(folder):
         [_, row] = csv.DictReader(io.StringIO(printed(*words)))
         assert row["metric"] == "recall@2" and float(row["mean"]) == mean
     (folder / "weights.csv").write_text("q1 0\n")
-    assert "query 'q2' has no weight" in invoke("qrels.txt", *words).stderr
+    assert "such as 'q2', have no weight" in invoke("qrels.txt", *words).stderr
 
 
 def run_command(*words, **streams):
@@ -583,7 +583,7 @@ ERRORS = {
     "no documents in qrels; pass --unjudged skip to leave": "qrels.txt other.txt",
     "appears earlier; pass --duplicates first or --duplicates last": "qrels.txt twice.txt",
     "judgements of subtopics; pass --qrels-format subtopics": "subtopics.txt good.txt",
-    "alpha_ndcg@10 reads subtopics, which the judgements do not have; pass those of --qrels-format subtopics": "qrels.txt good.txt -m alpha_ndcg@10",
+    "alpha_ndcg@10 reads subtopics, which the judgements do not have; pass judgements of --qrels-format subtopics": "qrels.txt good.txt -m alpha_ndcg@10",
     "-m alpha-DCG@5: this measure of ndeval is not available": "subtopics.txt good.txt -m alpha-DCG@5",
     "--level 2.0: a document of subtopics.txt is relevant if": "subtopics.txt good.txt --qrels-format subtopics -l 2",
     "-m Rndcg: this measure of trec_eval is not available": "qrels.txt good.txt -m Rndcg",
@@ -593,8 +593,8 @@ ERRORS = {
     "--plot: a geometric mean has no value per query": "qrels.txt good.txt -m gm_map --plot plot.png",
     "--plot plot.xyz: figures are not written as '.xyz'": "none.txt good.txt --plot plot.xyz",
     "nine in ten runs that equal the baseline pass at a margin of 13.14 of recall@1, 13.14 of recall@2": "gate qrels.txt good.txt bad.txt -m recall@1,2",
-    "pass -m, and a baseline and a candidate; or": "gate qrels.txt good.txt bad.txt --margin 0.1",
-    "where there is no baseline yet, the candidate": "gate qrels.txt good.txt -m mrr --margin 0.1",
+    "pass -m, a baseline and a candidate; or": "gate qrels.txt good.txt bad.txt --margin 0.1",
+    "if there is no baseline yet, the candidate": "gate qrels.txt good.txt -m mrr --margin 0.1",
     "none.txt'": "gate qrels.txt none.txt good.txt -m mrr --margin 0.1",
     "gate: a geometric mean has no value": "gate qrels.txt good.txt bad.txt -m gm_map --margin 0.1",
     "-m num_ret has no direction": "gate qrels.txt good.txt bad.txt -m num_ret --margin 0.1",

@@ -1,6 +1,6 @@
-"""The options of the command, and what can be said of them without JAX.
+"""The options of the command, and their checks, without importing JAX.
 
-Names of runs, and the words after `-m`, which may be sets of measures, belong to that.
+Also names of runs, and the words after `-m`, which may be sets of measures.
 """
 
 import math
@@ -26,7 +26,7 @@ COLUMNS = ("list", "label", "score", "item")  # of tables, named by options
 
 DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
 
-# Measures of ndeval that are divided by the value of a list which need not exist.
+# Measures that ndeval divides by the value of an ideal list that may not exist.
 _NOT_OF_NDEVAL = ("alpha-DCG", "nERR-IA", "nNRBP")
 
 
@@ -59,13 +59,13 @@ class CommandOptions(NamedTuple):
     score: str | None
     item: str | None
     format: Format = "text"
-    # Those of `evaluate`.
+    # Only for `evaluate`:
     per_query: bool = False
     compare: choices.ComparisonTest | None = None
     baseline: str | None = None
     confidence: float = 0.95
     plot: Path | None = None
-    # Those of `gate`.
+    # Only for `gate`:
     margin: float | None = None
     at_least: float | None = None
     alpha: float = 0.05
@@ -74,11 +74,11 @@ class CommandOptions(NamedTuple):
 
     @property
     def words(self) -> Sequence[str]:
-        """The words after `-m`, none by default."""
+        """The words after `-m`; empty by default."""
         return self.metric or []
 
     def document_of(self, chunk: object) -> str:
-        """Returns what group 1 of `--document` is in the id of a chunk.
+        """Returns the id of a chunk's document: group 1 of `--document` in the chunk's id.
 
         Raises:
             ValueError: if nothing matches, or the group is empty.
@@ -95,7 +95,7 @@ class CommandOptions(NamedTuple):
 
     @property
     def files(self) -> Sequence[Path]:
-        """All files that are read."""
+        """The paths of all files that are read, and a dash for stdin."""
         paths = self.qrels, *self.runs, self.weights
         return [path for path in paths if path is not None]
 
@@ -108,11 +108,11 @@ class CommandOptions(NamedTuple):
 
     @property
     def baseline_run(self) -> str:
-        """The name of the run that others are compared with, by default the first.
+        """The name of the run with which other runs are compared, by default the first.
 
         Raises:
-            ValueError: if `--baseline` is neither the name of a run nor its file, or the
-                file of several.
+            ValueError: if `--baseline` is neither the name nor the file of a run, or is the
+                file name of several runs.
         """
         paths = self.paths
         if self.baseline is None or self.baseline in paths:
@@ -128,7 +128,7 @@ class CommandOptions(NamedTuple):
         return names[0]
 
 
-# The options that arguments of the package are here, and arguments that are none.
+# The option of the command for each argument of the package that messages may name.
 OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
@@ -149,14 +149,14 @@ OPTIONS = {
     "test": "--compare",
     "level": "--confidence",
 }
-# As words of messages, these are columns. Where one is to be passed, it is an option.
+# In a message, these words are columns, but "pass label=" means the option.
 _PASSED = OPTIONS | {name: f"--{name}" for name in COLUMNS}
-ONLY_PYTHON = "undefined", "samples", "key", "ids", "sort"
-_ELLIPSIS = "\0"  # stands for what only Python has
+ONLY_PYTHON = "undefined", "samples", "key", "ids", "sort"  # have no option
+_ELLIPSIS = "\0"  # takes the place of calls and arguments that only Python has
 _WORDS = re.compile(
     rf"""
     (?P<python> `? \b jrm [\w.]+ (?: \([^)]*\) )* | \b\w+\(…[^)]*\) | (?<!\w)\.mean\(.*?\) )
-    # The names of metrics, and what messages quote, stay as they are.
+    # The names of metrics, and quoted values, stay unchanged.
     | [\w.@-]+ \( (?: [^()] | \([^()]*\) )* \)
     | (?<!\w) '(?: \\. | [^'\\] )*' | "(?: \\. | [^"\\] )*"
     | `? (?<![\w-]) (?P<argument> {"|".join((*_PASSED, *ONLY_PYTHON))} ) =
@@ -170,10 +170,10 @@ _WORDS = re.compile(
 
 
 def in_options(text: str, **options: str) -> str:
-    """Returns a message of the package in which arguments are options of the command.
+    """Returns a message of the package with options of the command in place of arguments.
 
-    Of what only Python has, it says no more than that. Names of files, and what messages
-    quote, are no arguments.
+    If a part of the advice only works in Python, the message just says that Python allows
+    more. Names of files and quoted values stay unchanged.
 
     Args:
         text: The message.
@@ -210,8 +210,8 @@ def write_out(text: str) -> None:
     """Writes a text to stdout; letters that its encoding lacks are escaped.
 
     Raises:
-        OSError: if not all of it is written. Streams without a buffer would write a part,
-            and say nothing.
+        OSError: if stdout is closed, or cannot take the whole text. Streams without a
+            buffer could write only a part of it, without an error.
     """
     stream = sys.stdout
     if stream is None:
@@ -228,16 +228,17 @@ def write_out(text: str) -> None:
 
 
 def check(options: CommandOptions) -> None:
-    """Checks options against each other and against the files that are there.
+    """Checks options against each other, and that the files exist.
 
     Raises:
-        ValueError: with the option to change, if options contradict each other.
+        ValueError: with the option to change, if options contradict each other, or a value
+            or a metric cannot be used.
         FileNotFoundError: if a file does not exist.
     """
     _check_choices(options)
     if options.plot is not None:
         _check_plot(options.plot)
-    _ = options.baseline_run  # raises, as two of the next lines do
+    _ = options.baseline_run  # raises if there is no such run
     if options.level is not None and not 0 < options.level < math.inf:
         raise ValueError(f"--level is {options.level}; pass a number above 0")
     metric_names(options.words, options.trec)
@@ -254,14 +255,14 @@ def check_gate(options: CommandOptions) -> None:
     runs = 2 if options.at_least is None else 1
     if not options.words or len(options.paths) != runs:
         raise ValueError(
-            "pass -m, and a baseline and a candidate; or, where there is no baseline yet, "
-            "the candidate and --at-least, the mean that it must reach"
+            "pass -m, a baseline and a candidate; or, if there is no baseline yet, the "
+            "candidate and --at-least, the mean that it must reach"
         )
     check(options)
 
 
 def _check_file(path: Path, words: Sequence[str]) -> None:
-    """Raises FileNotFoundError if there is no file; the message says if a -m is missing."""
+    """Raises FileNotFoundError if there is no file; the message may say to add -m."""
     try:
         path.stat()
     except FileNotFoundError as error:
@@ -292,7 +293,9 @@ def _check_choices(options: CommandOptions) -> None:
     if options.compare and len(options.paths) < 2:
         raise ValueError("--compare needs two runs or more")
     if options.scored and options.trec:
-        raise ValueError("--trec is of judgements and runs; leave it or --scored out")
+        raise ValueError(
+            "--trec needs judgements and runs; leave out --trec or --scored"
+        )
     named = [name for name, column in options.columns.items() if column is not None]
     if named and not options.scored:
         raise ValueError(f"--{named[0]} names a column of tables; pass --scored, too")
@@ -317,7 +320,8 @@ def _check_choices(options: CommandOptions) -> None:
         raise ValueError(f"--alpha is {options.alpha}; pass a number between 0 and 0.5")
     if options.weights is not None and format == "trec":
         raise ValueError(
-            "--weights goes with other formats; trec_eval weighs no queries"
+            "--format trec has no --weights, because trec_eval weighs no queries; leave "
+            "one of them out"
         )
     if options.files.count(STDIN) > 1:
         raise ValueError("- is given twice; only one file can be read from stdin")
@@ -338,10 +342,11 @@ def _check_plot(path: Path) -> None:
 
 
 def run_names(paths: Sequence[Path]) -> list[str]:
-    """Returns a name for each run: that of its file, without extensions such as `.run.gz`.
+    """Returns a name for each run: its file name, without extensions such as `.run.gz`.
 
-    If names are equal, all of them begin with as many folders as distinguish them. If only
-    the extensions differ, names keep these. An extension contains a letter: `.9` is none.
+    If names are equal, all names begin with as many folders as are needed to distinguish
+    them. If only the extensions differ, names keep their extensions. An extension contains
+    a letter, so `.9` is not an extension.
 
     Raises:
         ValueError: if a path is given twice.
@@ -410,14 +415,14 @@ def metric_names(words: Sequence[str], trec: bool) -> list[tuple[str, bool]]:
 
 
 def _metrics_in(word: str) -> list[str]:
-    """Returns the metrics that stand in one word, with commas or blanks between them.
+    """Returns the metrics in one word, which are separated by commas or blanks.
 
-    Commas also stand between cutoffs, which are numbers, and between options.
+    Commas also separate cutoffs, which are numbers, and options.
 
     >>> _metrics_in("ap(rel=2, denominator=hits)@5, 10,map")
     ['ap(rel=2, denominator=hits)@5, 10', 'map']
     """
-    # The outermost parentheses that are closed, and all that are still open.
+    # The outermost pairs of parentheses so far, and the parentheses that are still open.
     pairs: list[tuple[int, int]] = []
     opened: list[int] = []
     for index, letter in enumerate(word):
@@ -439,6 +444,6 @@ def _metrics_in(word: str) -> list[str]:
 
 
 def members(words: Sequence[str], trec: bool) -> list[str]:
-    """Returns the words with sets replaced by their members, each once."""
+    """Returns the words, with sets replaced by their members, and each word once."""
     sets = [SETS.get(word, (word,)) for word in words_or_default(words, trec)]
     return [*dict.fromkeys(name for members in sets for name in members)]

@@ -21,12 +21,12 @@ from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
 from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
 from jax_rank_metrics._verdicts.inference import margin_bounds
 
-# Verdicts by their exit codes; 2 is that of a wrong call.
+# Verdicts by their exit codes; 2 is the exit code of a wrong call.
 NOT_WORSE, WORSE, UNDECIDED = 0, 1, 3
-IDENTICAL = "identical"  # of rankings: not worse, whatever the margin
+IDENTICAL = "identical"  # the verdict if all rankings are equal, for any margin
 VERDICTS = {NOT_WORSE: "not worse", WORSE: "worse", UNDECIDED: "cannot tell"}
-POWER = 0.9  # of the margin and the number of queries that a report names
-MAX_QUERIES, MAX_DOCUMENTS = 10, 3  # of each metric and of each query, in tables
+POWER = 0.9  # the power at the margin and the number of queries that a report names
+MAX_QUERIES, MAX_DOCUMENTS = 10, 3  # in tables: queries a metric, and documents a query
 NUMBERS = (
     "baseline candidate difference low high queries power detectable needed".split()
 )
@@ -40,19 +40,21 @@ MOVES = "Queries that decided; missed: relevant documents that fell, gained: tha
 def exit_codes(bounds: Callable[[Any], Any], margin: float, alpha: float) -> np.ndarray:
     """Returns the exit code of each metric, `[metrics, …]`.
 
-    A metric is not worse if its lower bound lies above −margin: all have to pass, and
-    each shows it by itself. It is worse if its upper bound lies below −margin: as any
-    such metric fails the run, Holm's method holds the probability of a false one.
+    A metric is not worse if its lower bound lies above −margin. All metrics have to pass,
+    so each is tested at the full alpha. A metric is worse if its upper bound lies below
+    −margin. A single worse metric fails the run, so Holm's method limits the probability of
+    any false verdict "worse".
 
     Args:
-        bounds: The lower and the upper bound of differences, `[metrics, …]`, each of which
-            errs with the probability passed, `[]` or `[…]`; above 0 is better.
+        bounds: Returns the lower and the upper bound of differences, `[metrics, …]`, for
+            the error probability of each bound, `[]` or `[…]`. Differences above 0 are
+            better.
         margin: The largest loss that may pass.
         alpha: The probability of a false verdict.
     """
     low, _ = bounds(alpha)
     is_worse = np.zeros(np.shape(low), bool)
-    for _ in low:  # Metrics that are not refuted yet share alpha.
+    for _ in low:  # Metrics that are not worse so far share alpha.
         is_worse = bounds(alpha / np.maximum((~is_worse).sum(0), 1))[1] < -margin
     return np.where(is_worse, WORSE, np.where(low > -margin, NOT_WORSE, UNDECIDED))
 
@@ -61,9 +63,9 @@ def gate(options: arguments.CommandOptions) -> int:
     """Measures a candidate and its baseline, prints the verdict, and returns its code.
 
     Raises:
-        ValueError: as `measuring.evaluate`; if there is no margin, with those that these
-            queries can tell; for a metric without values of queries, or a direction; if
-            a saved baseline has another signature.
+        ValueError: as `measuring.evaluate`; if there is no margin, with the margins that
+            these queries can detect; if a metric has no values of queries, or no direction;
+            if a saved baseline cannot be used; see `report.saved_values`.
     """
     metrics = request.metrics_of(options.words, options.trec, options.level)
     (baseline, path), *_ = options.paths.items()
@@ -84,8 +86,8 @@ def gate(options: arguments.CommandOptions) -> int:
             raise ValueError(f"-m {label} has no direction, or no values of queries")
     if floor is not None:
         baseline, margin = f"{floor:g}", margin or 0.0
-    rankings: dict[str, str] = {}  # of a saved baseline, their digests by query
-    if len(measured) == 1:  # Of no documents that are known, so that none has moved.
+    rankings: dict[str, str] = {}  # digests by query, of a saved baseline
+    if len(measured) == 1:  # Take the candidate's documents, so that none has moved.
         values: Any = dict.fromkeys(run.lists, floor)
         if has_saved:
             judgements = digests_of(joined).judgements
@@ -99,14 +101,15 @@ def gate(options: arguments.CommandOptions) -> int:
 
     @functools.cache
     def tests(alpha: float) -> Comparisons:
-        # Any margin: bounds do not depend on it.
+        # Any margin will do, because bounds do not depend on it.
         options: Any = {"margin": margin or 1.0, "level": 1 - 2 * alpha}
         return compare(systems, test="t", undefined="zero", **options)
 
     def intervals(alpha: float) -> np.ndarray:
         results: Any = tests(alpha)
         if floor is not None:
-            # As `evaluate` has it: that of hits is Wilson's, which never has the width 0.
+            # Take the intervals of `evaluate`: for hits, Wilson's interval, because its
+            # width is never 0.
             of_lists = on_host.HostSums.of_lists
             sums = [of_lists(lists, Mean) for lists in run.lists.values()]
             results = [total.estimates(1 - 2 * alpha, "auto")[0] for total in sums]
@@ -132,7 +135,7 @@ def gate(options: arguments.CommandOptions) -> int:
     is_identical = floor is None and not any(
         np.any(pair.a != pair.b) for pair in pairs.values()
     )
-    if is_identical:  # perhaps: documents below the cutoffs may have moved
+    if is_identical:  # so far; documents below the cutoffs may have moved
         rankings = rankings or digests_of(documents[baseline]).rankings
         is_identical = rankings == digests_of(joined).rankings
     verdicts = VERDICTS
@@ -183,7 +186,7 @@ def gate(options: arguments.CommandOptions) -> int:
 
 
 def _plan(pairs: ListPairs, sign: int, alpha: float) -> power.MarginPlan:
-    """Returns the plan of a metric whose gains have this sign."""
+    """Returns the plan of a metric whose improvements have this sign."""
     gains = sign * (pairs.b - pairs.a)[:, None]
     columns = gains, pairs.weights[:, None], np.array([pairs.largest])
     return power.MarginPlan(margin_bounds.MarginBounds.of(*columns), POWER, alpha)

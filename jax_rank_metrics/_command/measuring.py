@@ -26,7 +26,7 @@ def evaluate(options: arguments.CommandOptions) -> None:
     """Reads judgements and runs, measures the runs, and prints the results.
 
     Args:
-        options: The options, which `options.check` accepts.
+        options: The options, which `arguments.check` accepts.
 
     Raises:
         ValueError: with the option to change, if a metric is unknown; or with the file and
@@ -41,9 +41,9 @@ def evaluate(options: arguments.CommandOptions) -> None:
     runs: dict[str, evaluation.Evaluation] = {}
     tags: dict[str, str | None] = {}
     skipped: list[str] = []
-    documents: dict[str, join.Joined] = {}  # of which a file keeps digests
+    documents: dict[str, join.Joined] = {}  # their digests are saved
     for name, run, joined, tag in measured(options, metrics):
-        # Signatures are written on request.
+        # Signatures are written only on request.
         signature = run.signature if options.signature else {}
         runs[name] = dataclasses.replace(run, signature=signature)
         tags[name] = tag
@@ -68,7 +68,7 @@ def evaluate(options: arguments.CommandOptions) -> None:
         text = report.as_text(runs, tests, per_query, level, options.format)
     arguments.write_out(
         text
-    )  # first, so that a figure that fails takes no number with it
+    )  # before the figure, so that numbers are printed even if it fails
     if options.plot is not None:
         report.draw(runs, tests, baseline, options.plot, level)
 
@@ -78,9 +78,10 @@ def measured(
     metrics: list[request.RequestedMetric],
     first: int = 0,
 ) -> Iterator[tuple[str, evaluation.Evaluation, join.Joined, str | None]]:
-    """Reads, joins and measures runs from the first, with a progress bar on a terminal.
+    """Reads, joins and measures runs, with a progress bar on a terminal.
 
-    Yields the name, the values, the documents, and the tag of each, if its file has one.
+    Yields the name, the values and the documents of each run from the index `first` on, and
+    its tag, or None if its file has no tag.
     """
     judged, of_first = None, None
     if not options.scored:
@@ -125,7 +126,7 @@ def measured(
 
 
 def _with_whole_grades(judged: "pl.DataFrame") -> "pl.DataFrame":
-    """Returns judgements whose grades have no fractions, and notes if any had.
+    """Returns judgements with whole grades, and prints a note if grades had fractions.
 
     trec_eval reads 1.9 as 1, and −0.5 as 0.
     """
@@ -154,7 +155,7 @@ def _with_progress(items: list[T]) -> Iterable[T]:
 def _read(
     options: arguments.CommandOptions, path: Path, value: frames.ValueColumn
 ) -> "tuple[pl.DataFrame, str | None]":
-    """Reads judgements or a run, by their options; see `read`."""
+    """Reads judgements or a run with the options for them; see `read`."""
     format: str | None = options.qrels_format
     columns, duplicates = options.qrels_columns, options.duplicates
     side = "qrels"
@@ -163,7 +164,7 @@ def _read(
         format, columns, side = options.run_format, options.run_columns, "run"
         if format is None and judgements == "svmlight" and format_of(path) is None:
             format = "scores"  # the runs of an svmlight file are plain scores
-        if duplicates in ("error", "max"):  # the best chunk of a document stays
+        if duplicates in ("error", "max"):  # a chunk that repeats has its best score
             duplicates = "error" if options.document is None else "max"
     names = None
     if columns is not None:
@@ -181,14 +182,15 @@ def _scored(
     """Reads a table of scored items as judgements and a run.
 
     Raises:
-        ValueError: if the table cannot be read; if an item has another label in the first.
+        ValueError: if the table cannot be read; if an item has another label than in the
+            first table.
     """
     roles = options.columns
     if options.item is None:
         del roles["item"]
     table = pl.concat(tables.parts(path, roles, True), how="vertical_relaxed")
     table = table.drop_nulls("label").rename({"list": "query_id", "label": "relevance"})
-    if options.item is None:  # items are rows of their list
+    if options.item is None:  # number the rows of each list
         table = table.with_columns(item=pl.int_range(pl.len()).over("query_id"))
     table = table.rename({"item": "doc_id"})
     if of_first is not None and options.item is not None:
@@ -206,7 +208,7 @@ def _scored(
 
 
 def skipped_queries(name: str, joined: join.Joined) -> list[str]:
-    """Returns a note on the judged queries that means leave out, if there are any."""
+    """Returns a note on the judged queries that the means leave out, if there are any."""
     number = int((joined.list_weights == 0).sum())
     text = (
         f"{name} lacks {number} of {joined.num_segments} judged queries, which its means "
@@ -216,16 +218,16 @@ def skipped_queries(name: str, joined: join.Joined) -> list[str]:
 
 
 def note_all(runs: report.Runs, skipped: Iterable[str]) -> None:
-    """Notes on stderr what was probably not intended, and how the means count queries.
+    """Prints notes on stderr about probable mistakes, and about queries in the means.
 
-    What `join` warns of is noted once, with the first run of which it is true. Other notes
-    are of runs whose means leave out judged queries, and of how many; of means that cannot
-    be compared, as their runs leave out different queries; and of metrics that are better
-    when lower, and count undefined queries as 0.
+    Each remark of `join` is noted once, with the first run that has it. Other notes say how
+    many judged queries the means of a run leave out; that means cannot be compared, because
+    the runs cover different queries; and that undefined queries count as 0 in a metric that
+    is better when lower.
 
     Args:
         runs: The values of runs.
-        skipped: The notes of `skipped_queries` on all of them.
+        skipped: The notes of `skipped_queries` on all runs.
     """
     first_runs: dict[str, str] = {}
     for name, run in runs.items():

@@ -29,8 +29,8 @@ from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
 from jax_rank_metrics._verdicts.plots import verdict_plots
 from jax_rank_metrics._verdicts.tables.table import Format, table
 
-# Evaluations of the queries that count, by the names of runs. Their metrics are labels: the
-# names of metrics at one cutoff each.
+# Evaluations of the queries that count, by the names of runs. Their keys are labels: names
+# of metrics with one cutoff each.
 Runs = Mapping[str, Evaluation]
 
 
@@ -46,7 +46,7 @@ def measure(
     Args:
         metrics: The metrics.
         joined: The judgements and the run.
-        weights: What each query weighs, by its id as text; None if all weigh the same.
+        weights: The weight of each query, by its id as text; None for equal weights.
 
     Raises:
         ValueError: if a query has no weight.
@@ -56,16 +56,16 @@ def measure(
         names = list(map(str, joined.query_ids))
         if missing := [i for i, name in enumerate(names) if name not in weights]:
             raise ValueError(
-                f"query {joined.query_ids[missing[0]]!r} has no weight, and so have "
-                f"{len(missing)} of {len(names)} queries; pass one for each query of the "
-                "judgements"
+                f"{len(missing)} of {len(names)} queries, such as "
+                f"{joined.query_ids[missing[0]]!r}, have no weight; pass one for each "
+                "query of the judgements"
             )
         list_weights = np.array([weights[name] for name in names])
         is_counted &= list_weights > 0
     states: dict[str, Mean] = {}
     lists: dict[str, per_list.PerList] = {}
     remarks, signature = joined.remarks_at(0), dict[str, Signature]()
-    if metrics:  # else there are lines about the whole run
+    if metrics:  # otherwise, only lines about the whole run were requested
         bounds = [metric.bound for metric in metrics]
         measured = joined.evaluation(bounds, list_weights=list_weights)
         remarks, signature = measured.remarks, by_label(measured.signature)
@@ -103,7 +103,7 @@ def of_values(run: Evaluation) -> Evaluation:
 
 
 def cover_same_queries(runs: Runs) -> bool:
-    """Returns whether the means of all runs are over the same queries."""
+    """True if the means of all runs are over the same queries."""
     first, *following = map(_query_ids, runs.values())
     return all(query_ids == first for query_ids in following)
 
@@ -126,7 +126,7 @@ def check_values_per_query(runs: Runs, option: str) -> None:
 
 
 def _signatures(runs: Runs) -> dict[str, str]:
-    """Returns the signature of each label; runs of tables and of lists may differ."""
+    """Returns the signature of each label; different signatures of runs are joined."""
     parts = [run.signature for run in runs.values()]
     return {
         label: " and ".join(dict.fromkeys(part[label] for part in parts))
@@ -140,7 +140,7 @@ def compare(
     """Compares each other run with the baseline, label by label."""
     check_values_per_query(runs, "--compare")
     systems = {name: of_values(runs[name]) for name in (baseline, *runs)}
-    # As in the means; a note says where 0 is the best value of a metric.
+    # Count undefined queries as the means do. If 0 is a metric's best value, a note says it.
     return compare_runs(systems, test=test, level=level, undefined="zero")
 
 
@@ -181,9 +181,9 @@ def as_json(
 ) -> str:
     """Returns means, comparisons and values per query as a JSON object.
 
-    A statistic that is not finite is null. Where there are signatures and values of
-    queries, it holds digests of the documents of each run, too, so that it can stand in
-    the place of a baseline.
+    A statistic that is not finite is null. With both signatures and values of queries, the
+    object also holds digests of the documents of each run, so that it can be the baseline
+    of `gate`.
     """
     document: dict[str, Any] = {"runs": _means(runs, level)}
     if tests:
@@ -203,7 +203,7 @@ def as_json(
 
 
 def is_saved(path: Path) -> bool:
-    """Whether a file is such an object and no run, as its first letters tell."""
+    """True if a file begins like an object of `as_json`, and so is not a run."""
     if not path.is_file():  # a pipe can be read only once
         return False
     with path.open("rb") as file:
@@ -213,15 +213,20 @@ def is_saved(path: Path) -> bool:
 def saved_values(
     path: Path, run: Evaluation, judgements: str
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Reads the values `[queries]` of a run from such an object, for those of another run.
+    """Reads a saved run from an object of `as_json`, for comparison with another run.
+
+    Args:
+        path: The file.
+        run: The other run, which has the same queries, metrics and signatures.
+        judgements: The digest of the judgements of the other run.
 
     Returns:
-        The values by label, and the digest of each query's ranking.
+        The values `[queries]` by label, and the digest of each query's ranking.
 
     Raises:
-        ValueError: if the file lacks a metric, or holds it under another signature; if it
-            is of other queries, other judgements, or several runs; if a value is not of
-            its metric; or if the file cannot be read.
+        ValueError: if the file lacks a metric, or holds it under another signature; if its
+            queries or judgements differ, or it holds several runs; if it holds a value that
+            the metric cannot have; or if it cannot be read.
     """
     cure = "save the baseline anew"
     try:
@@ -242,7 +247,7 @@ def saved_values(
         if saved != text:
             raise ValueError(
                 f"{path} holds {saved}, and the candidate is measured as {text}; pass the "
-                f"options of then, or {cure}"
+                f"options that the file was saved with, or {cure}"
             )
         of_queries = [values[query][label] for query in queries]
         # A quotient of sums that are equal may be rounded to more than 1.
@@ -251,13 +256,13 @@ def saved_values(
             is_number = isinstance(number, int | float) and not isinstance(number, bool)
             if not (is_number and math.isfinite(number) and abs(number) <= largest):
                 raise ValueError(
-                    f"{path} holds {number!r} as {label} of query {query}, which is no "
-                    f"value of it; {cure}"
+                    f"{path} holds {number!r} as {label} of query {query}, which the "
+                    f"metric cannot have; {cure}"
                 )
         results[label] = np.array(of_queries, lists.values.dtype)
     if digests.judgements != judgements:
         raise ValueError(
-            f"{path} was saved beside other judgements, which have changed since; {cure}"
+            f"{path} was saved with other judgements than the candidate has; {cure}"
         )
     return results, digests.rankings
 
@@ -267,8 +272,8 @@ def as_text(
 ) -> str:
     """Returns tables of queries, tables of means, and comparisons, in this order.
 
-    If runs cover different queries, each has a table of its own, so that no mean is marked
-    as the best.
+    If runs cover different queries, each gets its own table of means, so that no mean is
+    marked as the best.
     """
     parts, texts = [], _signatures(runs)
     for name, run in runs.items() if per_query else ():
@@ -304,10 +309,10 @@ def as_trec(
 
     Args:
         runs: The values.
-        metrics: The metrics that were measured. Counts among them are summed, not averaged.
+        metrics: The metrics that were measured. Counts are summed, not averaged.
         per_query: Whether to include the values of every query.
-        run_lines: The lines about a whole run to include, among "runid" and "num_q".
-        tags: The tag of each run, which only files of TREC have.
+        run_lines: The lines about a whole run to include, out of "runid" and "num_q".
+        tags: The tag of each run; None for files of other formats than TREC.
     """
     counts = {label for metric in metrics if metric.is_count for label in metric.labels}
     lines: list[str] = []
@@ -319,14 +324,14 @@ def as_trec(
         return f"{value:.0f}" if label in counts else f"{value:6.4f}"
 
     def decimal(value: float) -> float:
-        # The decimal number that the float32 stands for: trec_eval sums doubles and rounds
-        # at the end, when the float32 itself may lie on the other side of a half.
+        # Return the short decimal number that the float32 approximates. trec_eval sums
+        # doubles and rounds at the end, and a float32 may lie on the other side of a half.
         return float(f"{value:.7g}")
 
     for run_name, run in runs.items():
         queries = dict(_queries(run))
         if "runid" in run_lines or len(runs) > 1:
-            # Runs that share a tag are told apart by their names.
+            # If runs share a tag, print their names instead.
             tag = tags[run_name]
             is_shared = tag is None or list(tags.values()).count(tag) > 1
             line("runid", "all", run_name if is_shared else str(tag))
@@ -352,12 +357,12 @@ def as_trec(
 def draw(
     runs: Runs, tests: Comparisons, baseline: str, path: Path, level: Number
 ) -> None:
-    """Writes a figure of the first metric, whose panels stand in a column.
+    """Writes a figure of the first metric, with panels below each other.
 
-    The panels show the distribution of its values over queries; the differences of a
-    single other run from the baseline, query by query; a forest plot of the tests, or of
-    the differences of several other runs; and a line over the cutoffs of the metric, if it
-    has several.
+    The panels show the distribution of its values over queries; with two runs, the
+    differences from the baseline, query by query; with tests, or with three runs or more,
+    a forest plot of the differences; and, if the metric has several cutoffs, a line over
+    the cutoffs.
     """
     library = optional.import_optional("matplotlib.figure", "--plot", "plots")
     labels = [*of_values(runs[baseline])]
@@ -395,11 +400,11 @@ def draw(
         )
     heights = [height for height, _ in panels]
     figure = library.Figure(figsize=(4, sum(heights)), layout="constrained")
-    # Figures of their own: what stands beside one panel takes no room from the others.
+    # Give each panel a subfigure, so that labels beside one panel take no room from others.
     parts = figure.subfigures(len(panels), height_ratios=heights, squeeze=False)[:, 0]
     for part, (_, panel) in zip(parts, panels, strict=True):
         panel(part.subplots())
-    # Beside the file, and renamed: an old figure stays where the new one fails.
+    # Write to a draft and rename it, so that an old figure survives if the new one fails.
     draft = path.with_name(f".{os.getpid()}-{path.name}")
     try:
         figure.savefig(draft, dpi=120)

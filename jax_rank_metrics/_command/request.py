@@ -21,7 +21,7 @@ COUNTS = (
     "num_nonrelevant_retrieved",
 )
 
-# The options that metrics have under the rules of trec_eval, unless a name sets them.
+# The options of metrics under the rules of trec_eval, unless a name sets them.
 _TREC_OPTIONS: dict[str, dict[str, object]] = {
     "ndcg": {"gain_fn": gains.linear_gain},
     "precision": {"denominator": "k"},
@@ -32,17 +32,17 @@ _TREC_OPTIONS: dict[str, dict[str, object]] = {
 class RequestedMetric(NamedTuple):
     """A metric to measure, hashable."""
 
-    word: str  # after -m, or the member of a set
+    word: str  # the word after -m, or a member of a set
     bound: Bound  # with the options of the whole call
     labels: tuple[str, ...]  # the name of each value in the results
 
     @property
     def is_count(self) -> bool:
-        """Whether trec_eval sums its values over queries."""
+        """True if trec_eval sums the values over queries instead of averaging them."""
         return self.bound.spec.name in COUNTS
 
     def columns(self, lists: PerList) -> Iterator[tuple[str, PerList]]:
-        """Yields each label with its values, `[lists]`, of those of all labels."""
+        """Yields each label with its values, `[lists]`, out of the values of all labels."""
         values = np.reshape(lists.values, (len(lists.weights), -1))
         for label, column in zip(self.labels, values.T, strict=True):
             yield label, dataclasses.replace(lists, values=column)
@@ -55,8 +55,9 @@ def metrics_of(
 
     Args:
         words: The names after `-m` of metrics, families and sets; empty for the default.
-        trec: Whether names and options have the meaning of trec_eval.
-        level: The lowest relevance that is relevant; None keeps that of each metric.
+        trec: If True, names and options have the meaning of trec_eval.
+        level: The lowest relevance that counts as relevant; None keeps the threshold of
+            each metric.
 
     Raises:
         ValueError: if a name is unknown, or its metric reads more than files hold; if two
@@ -104,7 +105,7 @@ def _with_options(
         bound: The metric, as parsed.
         trec: See `metrics_of`.
         level: See `metrics_of`.
-        has_cutoff: Whether it is measured at a cutoff.
+        has_cutoff: True if the metric is measured at a cutoff.
 
     >>> dict(_with_options(parse("map@5"), False, 2, True).options)["relevance_threshold"]
     2
@@ -113,15 +114,16 @@ def _with_options(
     """
     spec, options = bound.spec, dict(bound.options)
     _, typed = grammar.name_and_options(bound.name)
-    if spec.name == "residual":  # what the call sets are options of its metric
+    if spec.name == "residual":  # the options of the call apply to its metric
         of = options["of"] if isinstance(options["of"], Bound) else parse(options["of"])
         options["of"] = _with_options(of, trec, level, has_cutoff)
-        if level is not None and "max_label" not in typed:  # may be relevant, too
+        # An unjudged document may be relevant, so the largest label must reach the level.
+        if level is not None and "max_label" not in typed:
             options["max_label"] = max(level, options["max_label"])
-    # trec_eval divides by k at a cutoff only, and by what was retrieved in set_P.
+    # trec_eval divides by k only at a cutoff; set_P divides by the number retrieved.
     if trec and (spec.name != "precision" or has_cutoff):
         for option, value in _TREC_OPTIONS.get(spec.name, {}).items():
-            # A name such as P_5 has set what its family means.
+            # Keep options that a name of trec_eval such as P_5 has set.
             if option not in typed and options[option] == spec.options[option]:
                 options[option] = value
     if level is not None and "relevance_threshold" in options.keys() - typed:

@@ -136,7 +136,7 @@ RUN = RUN._replace(
         (
             rf"^{_BLANK}*(?:{_FIELD}{_BLANK}+){{3}}{_NUMBER}{_BLANK}+\d+"
             rf"{_BLANK}+{_NUMBER}{_BLANK}+[^{_BLANKS}]",
-            "fields 4 and 5 may be the rank and the score, but so may fields 5 and 6, if an "
+            "fields 4 and 5 may be the rank and the score, but so may fields 5 and 6 if an "
             "id holds a blank; write ids without blanks, and a tag that is not a number",
         ),
     ),
