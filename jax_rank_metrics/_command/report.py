@@ -140,7 +140,7 @@ def compare(
     """Compares each other run with the baseline, label by label."""
     check_values_per_query(runs, "--compare")
     systems = {name: of_values(runs[name]) for name in (baseline, *runs)}
-    # Count undefined queries as the means do. If 0 is a metric's best value, a note says it.
+    # Count undefined queries as the means do. A note says if 0 is a metric's best value.
     return compare_runs(systems, test=test, level=level, undefined="zero")
 
 

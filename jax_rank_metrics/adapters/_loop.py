@@ -1,4 +1,4 @@
-"""The metrics of a loop: those of one ranking of each list, and those of all items."""
+"""The metrics of a loop: metrics of lists, from one ranking, and metrics of all items."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -34,8 +34,8 @@ class _PooledMetric(NamedTuple):
     def evaluate(self, arguments: Mapping[str, Any]) -> state.State:
         """Returns the state of a batch, from the arguments of `evaluate`.
 
-        What has no rank in its list, such as an item that was not retrieved, is not in the
-        pool.
+        Items without a rank in their list, such as items that were not retrieved, are not
+        in the pool.
 
         Raises:
             ValueError: if there are weights, and the metric has none.
@@ -54,7 +54,7 @@ class _PooledMetric(NamedTuple):
 
 
 class LoopMetrics(NamedTuple):
-    """The metrics of a loop, hashable; those of all items come last in results."""
+    """The metrics of a loop, hashable; metrics of all items come last in results."""
 
     bounds: tuple[spec.Bound, ...]
     pooled: tuple[tuple[str, _PooledMetric], ...]
@@ -67,11 +67,11 @@ class LoopMetrics(NamedTuple):
     def evaluate(
         self, batch: Mapping[str, Any], options: Mapping[str, Any]
     ) -> dict[str, state.State]:
-        """Returns the states of a batch, whose other entries are ignored.
+        """Returns the states of a batch; entries that are no arguments are ignored.
 
         Raises:
             TypeError: if labels or scores are missing.
-            ValueError: if a metric of all items, which reads labels, gets a ranking.
+            ValueError: if a metric of all items gets a ranking, because it reads labels.
         """
         arguments, states = batch_arguments(batch), dict[str, state.State]()
         if not arguments.keys().isdisjoint(("ranking", "relevant_ids")):
@@ -89,12 +89,13 @@ class LoopMetrics(NamedTuple):
                 f"{self.pooled[0][0]} reads the labels of all items; pass labels"
             )
         undefined = options.pop("undefined", "zero")
-        arguments.pop("labels", None)  # of another metric
+        arguments.pop("labels", None)  # they are for another metric
         if "ranking" in arguments:
             ranking, _ = arguments.pop("ranking"), arguments.pop("scores", None)
             if unread := [*arguments, *options]:
                 raise ValueError(
-                    f"ranking is ranked already; pass {unread[0]} where it is made"
+                    f"ranking is ranked already; pass {unread[0]} to the function that "
+                    "makes it"
                 )
         else:
             if "mask" in arguments:
@@ -109,8 +110,8 @@ class LoopMetrics(NamedTuple):
 def bind_loop(metrics: binding.Metrics, options: Mapping[str, Any]) -> LoopMetrics:
     """Returns the metrics of a loop in a hashable form, and checks options.
 
-    Metrics of all items are named as the others are, "pooled_roc_auc(bits=20)", or passed
-    in a dict, as `jrm.pooled_roc_auc` or a `functools.partial` of it.
+    Metrics of all items are named like other metrics, as in "pooled_roc_auc(bits=20)", or
+    passed in a dict, as `jrm.pooled_roc_auc` or a `functools.partial` of it.
 
     Raises:
         ValueError: if a name is unknown, or repeats.
@@ -132,7 +133,7 @@ def bind_loop(metrics: binding.Metrics, options: Mapping[str, Any]) -> LoopMetri
 
 
 def _pooled_metric(value: object) -> _PooledMetric | None:
-    """Returns a metric of all items as named or passed; None for any other metric."""
+    """Returns the metric of all items that is named or passed; None for other metrics."""
     function, options = value, dict[str, Any]()
     if isinstance(value, str):
         name, options = grammar.name_and_options(value)
@@ -144,6 +145,6 @@ def _pooled_metric(value: object) -> _PooledMetric | None:
     for known in _POOLED.values():
         if function is known:
             metric = _PooledMetric(known, tuple(sorted(options.items())))
-            metric.empty()  # raises where options are wrong
+            metric.empty()  # raises if options are wrong
             return metric
     return None

@@ -1,7 +1,8 @@
-"""Keeps what an evaluation of retrieval needs of the scores of PyTorch, chunk by chunk.
+"""Reads the scores of PyTorch chunk by chunk, and keeps what metrics need.
 
-These are the best documents of each query, how many tie with the last of them, and
-the scores of its relevant documents: enough for the places of these within any cutoff.
+For each query, it keeps the best documents, the number of documents that tie with the last
+of them, and the scores of its relevant documents. This is enough for the places of relevant
+documents within any cutoff.
 """
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -21,8 +22,8 @@ class RelevantDocuments(NamedTuple):
     """The relevant documents of all queries, query after query."""
 
     starts: np.ndarray  # [queries + 1], where the documents of each query begin and end
-    queries: np.ndarray  # [documents], the query of each
-    documents: np.ndarray  # [documents], the index of each in the corpus; −1 for none
+    queries: np.ndarray  # [documents], the index of the query
+    documents: np.ndarray  # [documents], the index in the corpus; −1 if it is not there
 
     @classmethod
     def of(
@@ -50,14 +51,14 @@ class _Best(NamedTuple):
 
     scores: Any  # [queries, documents]
     documents: Any  # [queries, documents] int64, indices in the corpus
-    num_last: Any  # [queries], how many of all documents have the least of these scores
+    num_last: Any  # [queries], how many documents at all have the least of the scores
 
 
 class Retrieval:
-    """The best documents and the relevant ones, by the scores of one score function."""
+    """The best documents and the relevant documents, by the scores of one function."""
 
     def __init__(self, relevant: RelevantDocuments, depth: int) -> None:
-        """Keeps nothing yet.
+        """Starts without scores.
 
         Args:
             relevant: The relevant documents.
@@ -72,7 +73,7 @@ class Retrieval:
         """Reads the scores of the next documents, a tensor `[queries, documents]`.
 
         Raises:
-            ValueError: if one that may be among the best is NaN.
+            ValueError: if a score that may be among the best is NaN.
         """
         scores, start = scores.detach(), self._num_documents
         stop = self._num_documents = start + scores.shape[1]
@@ -89,7 +90,7 @@ class Retrieval:
     def places(self) -> joined.Places:
         """Returns the places of the relevant documents.
 
-        Those with a score below the best have no rank, since no cutoff reaches them.
+        Documents with scores below the best have no rank, because no cutoff reaches them.
         """
         assert self._best is not None
         held, relevant = _on_host(self._best.scores), self._relevant
@@ -118,7 +119,7 @@ class Retrieval:
         assert self._best is not None
         scores = _on_host(self._best.scores).copy()
         documents = self._best.documents.cpu().numpy().astype(np.int32)
-        # They are in order already, except in lists that have ties.
+        # All lists are in order already, except for lists with ties.
         rows = np.flatnonzero((scores[:, 1:] >= scores[:, :-1]).any(axis=1))
         order = order_on_host.best_first(scores[rows], documents[rows])
         for array in (documents, scores):
@@ -126,14 +127,15 @@ class Retrieval:
         return documents, scores
 
     def _merged(self, left: _Best, right: _Best) -> _Best:
-        """Returns the best of both; the documents of the left come before the others."""
+        """Returns the best of both; documents of `left` come first in the corpus."""
         scores, documents = (
             _torch.cat(sides, dim=1) for sides in zip(left[:2], right[:2], strict=True)
         )
         best = _best_of(scores, documents, self._depth)
         last = best.scores.amin(dim=1, keepdim=True)
         num_last = [
-            # What one side has not kept is no better than the least that it has.
+            # Documents that a side did not keep score at most as high as the least that it
+            # kept, and `num_last` counts those that tie with it.
             _torch.where(
                 side.scores.amin(dim=1) == last[:, 0],
                 side.num_last,
@@ -145,16 +147,16 @@ class Retrieval:
 
 
 def _best_of(scores: Any, documents: Any, depth: int) -> _Best:
-    """Returns the best scores, of equal ones those of the first documents.
+    """Returns the best scores; among equal scores, those of the first documents.
 
     Args:
         scores: `[queries, documents]`, a tensor.
-        documents: `[queries, documents]`, their indices in the corpus.
-        depth: How many to return, or fewer if there are fewer.
+        documents: `[queries, documents]`, the indices of the documents in the corpus.
+        depth: The number to return; all documents if there are fewer.
     """
     size = scores.shape[1]
     kept = min(depth, size)
-    # One more than is kept says whether the last that is kept ties with one that is not.
+    # Take one more than is kept, to see if the last one kept ties with one that is not.
     best, slots = scores.topk(min(depth + 1, size), dim=1)
     last = best[:, kept - 1 : kept]
     rows = (best[:, kept:] == last).any(dim=1).nonzero()[:, 0]
@@ -163,7 +165,7 @@ def _best_of(scores: Any, documents: Any, depth: int) -> _Best:
     if len(rows):
         tied, last = scores[rows] == last[rows], last[rows]
         num_last[rows] = tied.sum(dim=1)
-        # Those above come first, then the first documents of those that tie.
+        # Keep documents above the tie, then the first documents of the tie.
         keys = _torch.where(tied, documents[rows], documents.max() + 1)
         keys = _torch.where(scores[rows] > last, -1, keys)
         slots[rows] = keys.topk(kept, dim=1, largest=False).indices
@@ -172,5 +174,5 @@ def _best_of(scores: Any, documents: Any, depth: int) -> _Best:
 
 
 def _on_host(tensor: Any) -> np.ndarray:
-    """Returns a tensor as float64, in which scores of every dtype compare as they did."""
+    """Returns a tensor as float64, in which scores of every dtype compare as before."""
     return tensor.double().cpu().numpy()

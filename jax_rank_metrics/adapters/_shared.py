@@ -22,10 +22,10 @@ BATCH_ARGUMENTS = (
     *("segment_ids", "retrieved", "columns"),
 )
 
-# Arguments that replace labels: those of `rank_scores`, or a ranking of any source.
+# Arguments that replace labels: arguments of `rank_scores`, or a ranking of any source.
 _OF_RANKINGS = ("relevant_ids", "relevant_labels", "exclude_ids", "ranking")
 
-# What other libraries call labels and scores, for messages.
+# The names of labels and scores in other libraries, for messages.
 _SYNONYMS = {
     "labels": ("targets", "target", "y_true", "relevance", "label"),
     "scores": ("logits", "predictions", "preds", "y_pred", "outputs", "score"),
@@ -49,8 +49,8 @@ def framework(library: str, adapter: str) -> ModuleType:
 def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, ...]:
     """Returns metrics in a hashable form, and checks options.
 
-    `evaluate` and `empty` accept that tuple as metrics. It does not hold the options:
-    pass them to each call of `evaluate`.
+    `evaluate` and `empty` accept the tuple as metrics. It does not hold the options, so
+    pass these to each call of `evaluate`.
 
     Raises:
         ValueError: if a name is unknown.
@@ -73,12 +73,12 @@ def check_options(options: Mapping[str, Any]) -> None:
 def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the entries of a batch that are arguments of `evaluate` or `rank_scores`.
 
-    A mask with one axis less than the scores, as metrics of single examples have it, masks
-    whole lists.
+    A mask with one axis less than the labels (or the scores, if there are relevant ids),
+    as in metrics of single examples, masks whole lists.
 
     Raises:
-        TypeError: if labels or scores are missing; if a name is almost that of an argument
-            which the batch lacks.
+        TypeError: if labels or scores are missing; if a name is almost the name of an
+            argument that the batch lacks.
     """
     known = (*BATCH_ARGUMENTS, *_OF_RANKINGS)
     arguments = {name: batch[name] for name in known if batch.get(name) is not None}
@@ -137,15 +137,15 @@ def evaluate_lists(
 ) -> dict[str, mean.Mean]:
     """Calls `evaluate` on lists of any number and length, in blocks of a few shapes.
 
-    So evaluations of any size share a few compiled programs.
+    Evaluations of any size therefore share a few compiled programs.
 
     Args:
-        metrics: What `bind_metrics` returned.
-        starts: `[lists + 1]`, where each list begins in the flat arrays, one list after
-            the other, and where the last one ends.
-        items: By name, arguments of `evaluate` for items, flat.
+        metrics: The metrics, as returned by `bind_metrics`.
+        starts: `[lists + 1]`, the index at which each list begins in the flat arrays, and
+            the index at which the last list ends.
+        items: By name, flat arguments of `evaluate` for items.
         per_list: By name, arguments of `evaluate` for lists, `[lists]`.
-        options: The other arguments, none of which comes with a batch.
+        options: Other arguments of `evaluate`, except `BATCH_ARGUMENTS`.
     """
     states = empty(metrics)
     for block in padding.padded_blocks(starts):

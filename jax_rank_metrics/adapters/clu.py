@@ -20,15 +20,15 @@ register_states()
 def metric(metrics: binding.Metrics, **options: Any) -> type[Any]:
     """Makes a class for a `clu.metrics.Collection`: several metrics from one ranking.
 
-    `from_model_output` takes from the outputs of a model `labels`, `scores` and any
+    `from_model_output` reads `labels` and `scores` from the outputs of a model, and any
     other arguments of `evaluate` that come with a batch: `mask`, `weights`, `key`,
-    `list_weights`, `segment_ids`, `retrieved`, `columns`. In place of labels it takes
-    `relevant_ids` for `rank_scores`, or a `ranking` of any source alone. It ignores all
-    others, but for names that are almost one of these, which raise. To rename outputs, use
-    clu's `from_fun`. A mask may be `[*lists]`, for whole lists, and may hold numbers, as
-    masks of clu do. `compute` returns a dict with a scalar for each metric
-    and cutoff; the attribute `states` has the state of each metric. For clu's
-    `write_values`, see `flatten`.
+    `list_weights`, `segment_ids`, `retrieved`, `columns`. Instead of labels, outputs may
+    hold `relevant_ids` for `rank_scores`, or only a `ranking` of any source. Other outputs
+    are ignored, but a name that is almost one of these raises. To rename outputs, use
+    clu's `from_fun`. A mask may be `[*lists]`, for whole lists, and may hold numbers, like
+    masks of clu. `compute` returns a dict with a scalar for each metric and cutoff. The
+    attribute `states` has the state of each metric. For clu's `write_values`, see
+    `flatten`.
 
     Args:
         metrics: As for `evaluate`; also "pooled_roc_auc(bits=20)" and
@@ -36,8 +36,8 @@ def metric(metrics: binding.Metrics, **options: Any) -> type[Any]:
         **options: The arguments of `evaluate` that no batch changes, such as `ties`.
 
     Returns:
-        A subclass of `clu.metrics.Metric`. Make it once: a second call returns another
-        class, whose states do not merge with those of the first.
+        A subclass of `clu.metrics.Metric`. Make it only once, because the states of the
+        classes of two calls do not merge.
 
     Raises:
         ValueError: if a name is unknown.
@@ -61,7 +61,7 @@ def metric(metrics: binding.Metrics, **options: Any) -> type[Any]:
 
     @_struct.dataclass
     class RankingMetrics(_clu.Metric):
-        """Ranking metrics, as clu merges and reduces them."""
+        """Ranking metrics that clu merges and reduces."""
 
         states: dict[str, state.State]
 

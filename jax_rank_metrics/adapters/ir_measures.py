@@ -9,14 +9,15 @@
     {'AP': 0.375, 'nDCG@10': 0.4354}
 
 It needs no C build and no Perl: nDCG with exponential gains and ERR, which ir_measures
-leaves to a script, and RR with a cutoff come from the same ranking as all the others.
-IPrec is that of version 10 of trec_eval; the library's own provider contains version 9,
-which rounds the number of relevant documents for a level of recall otherwise.
+leaves to a script, and RR with a cutoff come from the same ranking as all other measures.
+IPrec is computed as in version 10 of trec_eval; the library's own provider contains version
+9, which rounds the number of relevant documents at a level of recall differently.
 
-Measures of subtopics read the subtopic from the field or column `iteration`. They, those of
-C/W/L and Judged are the numbers of the providers pyndeval, cwl_eval and judged where scores
-do not tie, of which these rank the first id or line first. ERR_IA@1 is divided here too,
-and documents of a relevance below 0 are not judged.
+Measures of subtopics read the subtopic from the field or column `iteration`. If no scores
+tie, these measures, the measures of C/W/L, and Judged agree with the providers pyndeval,
+cwl_eval and judged. If scores tie, these providers rank the first id or line first.
+Two more things differ: this provider also divides ERR_IA@1, which pyndeval does not, and
+documents with a relevance below 0 are not judged.
 """
 
 import math
@@ -32,7 +33,7 @@ from jax_rank_metrics._runs.files.join import join_dicts
 from jax_rank_metrics.adapters._shared import framework
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of cwl-eval, which ir_measures imports
+    warnings.simplefilter("ignore")  # because ir_measures imports cwl-eval, which warns
     _irm = framework("ir_measures", __name__)
 _base = framework("ir_measures.providers.base", __name__)
 _measures = framework("ir_measures.measures", __name__)
@@ -40,8 +41,8 @@ _measures = framework("ir_measures.measures", __name__)
 _ANY, _NONE = _base.Any(), _base.Choices(_base.NOT_PROVIDED)
 _REQUIRED, _ZERO = _base.Any(required=True), _base.Choices(0)
 
-# The names of measures are names of metrics. Where a measure means something else by its
-# name, `_name_of` sets options; these are parameters that are options by another name.
+# Measures have the names of metrics. If a name means something else for a measure,
+# `_name_of` sets options. Here is the option for each parameter of a measure.
 _OPTIONS = dict(p="p", alpha="alpha", T="target", max_rel="max_label", rel="rel")
 _GAINS = {"log2": "linear_gain", "exp-log2": "exponential_gain"}
 
@@ -51,7 +52,7 @@ Dicts = Mapping[str, Mapping[str, Any]]
 class Provider(_irm.Provider):
     """Computes measures of ir_measures from one ranking for all of them.
 
-    Queries that a run lacks count 0, as with every provider.
+    Queries that a run lacks count as 0, as with every provider.
     """
 
     NAME = "jax_rank_metrics"
@@ -89,13 +90,13 @@ class Provider(_irm.Provider):
     ]
 
     def __init__(self, ties: TiesOfFiles = "trec") -> None:
-        """Holds how equal scores count.
+        """Creates a provider with a rule for equal scores.
 
         Args:
             ties: "trec" for the numbers of the provider pytrec_eval, except for IPrec:
-                scores are compared as float32, and of equal ones the document of the last
-                id ranks first; or "expected" for the mean over all orders of documents
-                that tie, or one order where a metric has no such mean.
+                scores are compared as float32, and among equal scores the document with
+                the last id ranks first; or "expected" for the mean over all orders of tied
+                documents, or one order if a metric has no such mean.
 
         Raises:
             ValueError: if `ties` is neither.
@@ -112,13 +113,13 @@ class Evaluator(_irm.Evaluator):
     """Computes measures of runs; made by `provider.evaluator(measures, qrels)`."""
 
     def __init__(self, measures: list[Any], qrels: Any, ties: TiesOfFiles) -> None:
-        """Holds what `Provider` has checked, and subtopics in a frame, if they are read."""
+        """Keeps checked arguments, and judgements as a frame if subtopics are read."""
         if any(map(_reads_subtopics, measures)):
             qrels = self._frame = _irm.util.QrelsConverter(qrels).as_pd_dataframe()
         self._qrels: Dicts = _irm.util.QrelsConverter(qrels).as_dict_of_dict()
         super().__init__(measures, {*self._qrels})
         self._ties: TiesOfFiles = ties
-        # Measures that change judgements or the run are computed from their own lists.
+        # Measures that change judgements or the run in the same way share their lists.
         self._names: dict[tuple[Any, ...], dict[Any, str | None]] = {}
         for measure in measures:
             gains = _param(measure, "gains")
@@ -161,11 +162,11 @@ provider = Provider()
 
 
 def register() -> Provider:
-    """Lets ir_measures use `provider` wherever it supports a measure.
+    """Lets ir_measures use `provider` for all measures that it supports.
 
-    It then comes first in `ir_measures.DefaultPipeline`, of which `calc_aggregate`,
-    `iter_calc` and `evaluator` of the library are methods, and which PyTerrier calls; and
-    it is in the registry, as "jax_rank_metrics".
+    The provider is registered as "jax_rank_metrics", and put first in
+    `ir_measures.DefaultPipeline`. The library's `calc_aggregate`, `iter_calc` and
+    `evaluator` are methods of this pipeline, which PyTerrier also calls.
 
     Returns:
         `provider`.
@@ -183,7 +184,7 @@ def _name_of(measure: Any) -> str | None:
     ('P(denominator=k,rel=2)@5', 'nDCG(gain_fn=linear_gain)', 'NumRet')
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if no metric computes the measure.
     """
     metric, cutoff = measure.NAME, _param(measure, measure.AT_PARAM)
     if metric == "NumQ":
@@ -192,7 +193,7 @@ def _name_of(measure: Any) -> str | None:
         raise ValueError(f"measures: {measure} is not supported by {Provider.NAME}")
     values = {option: _param(measure, name) for name, option in _OPTIONS.items()}
     values["gain_fn"] = _GAINS.get(str(_param(measure, "dcg")))
-    if _reads_subtopics(measure):  # whose judgements are of 0 and 1
+    if _reads_subtopics(measure):  # their judgements are 0 or 1 already
         values["rel"] = None
     if metric == "P":
         values = {"denominator": "k"} | values
@@ -200,7 +201,7 @@ def _name_of(measure: Any) -> str | None:
         metric = "set_relative_P"
     elif metric == "NumRet" and values["rel"] is not None:
         metric = "num_relevant_retrieved"
-    elif metric == "SetF":  # the square of what is called β elsewhere
+    elif metric == "SetF":  # its beta is the square of β in other libraries
         values["beta"] = math.sqrt(measure["beta"])
     elif metric == "NRBP":
         values["p"] = measure["beta"]
@@ -214,7 +215,7 @@ def _name_of(measure: Any) -> str | None:
 
 
 def _reads_subtopics(measure: Any) -> bool:
-    """Returns whether the judgements of a measure are those of subtopics.
+    """True if a measure reads judgements of subtopics.
 
     >>> _reads_subtopics(_irm.StRecall @ 5), _reads_subtopics(_irm.P @ 5)
     (True, False)
@@ -224,7 +225,7 @@ def _reads_subtopics(measure: Any) -> bool:
 
 
 def _divisor(measure: Any) -> float:
-    """Returns what the metric of a measure is divided by: for SDCG, the largest DCG.
+    """Returns the number that divides a measure's metric: for SDCG, the largest DCG.
 
     >>> _divisor(_irm.SDCG(max_rel=2) @ 2) == 2 * (1 + 1 / math.log2(3)), _divisor(_irm.AP)
     (True, 1.0)
@@ -236,6 +237,6 @@ def _divisor(measure: Any) -> float:
 
 
 def _param(measure: Any, name: str) -> object:
-    """Returns a parameter of a measure; None if it has no such one, or no value of it."""
+    """Returns a parameter of a measure; None if it has no such parameter, or no value."""
     value = measure[name] if name in measure.SUPPORTED_PARAMS else None
     return None if value is _base.NOT_PROVIDED else value

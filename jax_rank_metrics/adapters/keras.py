@@ -1,6 +1,6 @@
 """A metric for Keras 3 on its JAX backend.
 
-Set the environment variable KERAS_BACKEND=jax before Keras is imported: without it Keras
+Set the environment variable KERAS_BACKEND=jax before Keras is imported; otherwise, Keras
 looks for TensorFlow.
 """
 
@@ -20,16 +20,16 @@ class RankingMetrics(_keras.metrics.Metric):
     """Ranking metrics for `compile`, `fit` and `evaluate`, as one object.
 
     `y_true` holds labels and `y_pred` scores, both `[lists, items]`; negative labels are
-    padding. A model that ends with `Dense(1)` gives `[lists, items, 1]`: drop that axis
-    by `keras.layers.Reshape((items,))`, and from the labels too.
+    padding. A model that ends with `Dense(1)` returns `[lists, items, 1]`: drop the last
+    axis by `keras.layers.Reshape((items,))`, and also drop it from the labels.
 
-    The result is a dict, whose entries Keras adds to its logs, which callbacks read as
-    well: there are "ndcg@10" and "val_ndcg@10". If two entries have the same name, Keras
-    keeps only one of them. So where a model has several outputs, give the metrics of each
-    output a `prefix`.
+    The result is a dict. Keras adds its entries to the logs, in which callbacks also find
+    them, such as "ndcg@10" and "val_ndcg@10". If two entries have the same name, Keras
+    keeps only one of them. If a model has several outputs, therefore give the metrics of
+    each output a `prefix`.
 
     As with any metric, Keras passes sample weights only to metrics in
-    `compile(weighted_metrics=[…])`, not to those in `compile(metrics=[…])`. They are
+    `compile(weighted_metrics=[…])`, not to metrics in `compile(metrics=[…])`. Weights are
     `[lists]`, or `[lists, items]` for item weights.
 
     >>> import jax.numpy as jnp
@@ -54,13 +54,12 @@ class RankingMetrics(_keras.metrics.Metric):
         """Creates metrics of no lists.
 
         Args:
-            metrics: As for `evaluate`; names, if the model is to be saved. Also
+            metrics: As for `evaluate`; only names, if the model will be saved. Also
                 "pooled_roc_auc(bits=20)" and "pooled_average_precision", which come last
-                in results. Where there are no others, `y_true` and `y_pred` may have any
+                in results. If there are only these two, `y_true` and `y_pred` may have any
                 shape, such as `[examples, 1]`.
             name: The name of the Keras metric, which does not appear in logs.
-            dtype: As for any Keras metric; sums are floats of JAX's default dtype in any
-                case.
+            dtype: As for any Keras metric, but sums always have JAX's default float dtype.
             prefix: The start of the name of every result, such as "left_" for
                 "left_ndcg@10".
             **options: The arguments of `evaluate` that no batch changes, such as `ties`
@@ -74,9 +73,9 @@ class RankingMetrics(_keras.metrics.Metric):
         if _keras.backend.backend() != "jax":
             raise RuntimeError(
                 f"Keras runs on {_keras.backend.backend()}; set the environment variable "
-                "KERAS_BACKEND=jax before it is imported"
+                "KERAS_BACKEND=jax before Keras is imported"
             )
-        # Before Keras tracks attributes: it would wrap the containers among them.
+        # Set these before Keras tracks attributes, because it would wrap lists and dicts.
         self._ranking_metrics, self._options, self._prefix = metrics, options, prefix
         self._loop = bind_loop(metrics, options)
         super().__init__(name=name, dtype=dtype)
@@ -104,11 +103,11 @@ class RankingMetrics(_keras.metrics.Metric):
             sample_weight: `[*lists]` or `[*lists, items]`, or None.
 
         Raises:
-            ValueError: if shapes differ; if the last axis is 1 or the only one, and a
-                metric reads lists; as `evaluate`.
+            ValueError: if shapes differ; if a metric reads lists, and the last axis has the
+                length 1 or is the only axis; as `evaluate`.
         """
         cure = (
-            "pass [lists, items], as keras.layers.Reshape((items,)) makes of a Dense(1)"
+            "pass [lists, items], such as keras.layers.Reshape((items,)) after Dense(1)"
         )
         if self._loop.bounds:
             require_lists("y_true", tuple(y_true.shape), cure)
@@ -128,7 +127,7 @@ class RankingMetrics(_keras.metrics.Metric):
         return {f"{self._prefix}{name}": value for name, value in values.items()}
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of a metric with the same settings, and without lists.
+        """Returns the arguments that create a metric with the same settings.
 
         Raises:
             ValueError: if metrics are a dict of functions, which cannot be saved.
@@ -136,7 +135,7 @@ class RankingMetrics(_keras.metrics.Metric):
         if isinstance(self._ranking_metrics, dict):
             raise ValueError(
                 "RankingMetrics of a dict of functions cannot be saved; pass names, and a "
-                "prefix where two outputs have the same metrics"
+                "prefix if two outputs have the same metrics"
             )
         names = (
             self._ranking_metrics
@@ -147,5 +146,6 @@ class RankingMetrics(_keras.metrics.Metric):
         return {**super().get_config(), **config}
 
 
-# Not as a decorator: the site imitates Keras where it is missing, and with it decorators.
+# This is not a decorator, because the site imitates Keras if it is missing: an imitated
+# decorator would hide the class.
 _keras.saving.register_keras_serializable("jax_rank_metrics")(RankingMetrics)

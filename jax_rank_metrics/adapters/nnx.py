@@ -22,12 +22,12 @@ register_states()
 class RankingMetrics(_nnx.Metric):
     """Ranking metrics whose states are updated in place, with one ranking per batch.
 
-    Use it alone or in an `nnx.MultiMetric` beside others, inside `nnx.jit`, `nnx.scan`
+    Use it alone or with other metrics in an `nnx.MultiMetric`, inside `nnx.jit`, `nnx.scan`
     and other transforms. `nnx.jit` treats two objects with the same metrics and options
-    as equal, so an object made anew for each evaluation compiles nothing anew.
+    as equal, so a new object for each evaluation compiles nothing again.
 
-    Its state is a dict of arrays, by metric and by field of `Mean`: what
-    `nnx.to_pure_dict` returns may be saved, restored without a target, and put back by
+    Its state is a dict of arrays, by metric and by field of `Mean`: the result of
+    `nnx.to_pure_dict` may be saved, restored without a target, and put back by
     `nnx.replace_by_pure_dict`.
 
     >>> import jax.numpy as jnp
@@ -53,13 +53,13 @@ class RankingMetrics(_nnx.Metric):
                 devices, so the metrics stay equal on all of them: `in_specs` and
                 `out_specs` are `P()`.
             **options: The arguments of `evaluate` that no batch changes, such as `ties`,
-                `undefined` or `num_segments`. They are static, and so hashable.
+                `undefined` or `num_segments`. They are static, so they must be hashable.
 
         Raises:
             ValueError: if a name is unknown.
             TypeError: if `evaluate` has no such option.
         """
-        # Plain hashable values, by which nnx tells programs apart.
+        # Keep plain hashable values, because nnx compares them to find compiled programs.
         self._loop = bind_loop(metrics, options)
         self._options = tuple(sorted(options.items()))
         self._axis_name = axis_name
@@ -84,18 +84,18 @@ class RankingMetrics(_nnx.Metric):
         """Adds the lists of a batch.
 
         Args:
-            *arrays: Refused: all arguments go by name.
+            *arrays: Refused, because all arguments must be passed by name.
             **batch: `labels`, `scores` and any other arguments of `evaluate` that come
                 with a batch: `mask`, `weights`, `key`, `list_weights`, `segment_ids`,
-                `retrieved`, `columns`. A mask may be `[*lists]`, for whole lists. Or, in
-                place of labels, `relevant_ids` for `rank_scores`, or a `ranking` of any
-                source alone. All other names are ignored, since a `MultiMetric` passes
-                the same arguments to all of its metrics, but for those that are almost
-                one of these.
+                `retrieved`, `columns`. A mask may be `[*lists]`, for whole lists. Instead
+                of labels, pass `relevant_ids` for `rank_scores`, or only a `ranking` of
+                any source. Other names are ignored, because a `MultiMetric` passes the
+                same arguments to all of its metrics, but a name that is almost one of
+                these raises.
 
         Raises:
             TypeError: if labels or scores are missing, or have no name; if a name is
-                almost that of an argument; as `evaluate`.
+                almost the name of an argument; as `evaluate`.
             ValueError: as `evaluate`; inside `nnx.shard_map`, if lists are divided over a
                 mesh axis and there is no `axis_name`.
         """
@@ -110,12 +110,12 @@ class RankingMetrics(_nnx.Metric):
             name = axes[0] if len(axes) == 1 else tuple(axes)
             raise ValueError(
                 f"update is in a shard_map that divides the lists over {name!r}; pass "
-                f"axis_name={name!r} to RankingMetrics, to add those of all devices"
+                f"axis_name={name!r} to RankingMetrics, to add the lists of all devices"
             )
         self._assign(merging.merge(self.states, states))
 
     def reset(self) -> None:
-        """Forgets all lists, and keeps axes that `nnx.vmap` has added."""
+        """Forgets all lists, but keeps the axes that `nnx.vmap` has added."""
         self._assign(jax.tree.map(jnp.zeros_like, self.states))
 
     def compute(self) -> dict[str, jax.Array]:

@@ -1,17 +1,17 @@
 """The evaluator of OGB's link prediction, for scores of JAX or NumPy.
 
-Where a program calls `ogb.linkproppred.Evaluator`, it can call the one here:
+A program that calls `ogb.linkproppred.Evaluator` can call this class instead:
 
     from jax_rank_metrics.adapters.ogb import Evaluator
 
-It needs neither torch nor ogb. Its numbers are those of OGB 1.3.6 on tensors of torch; on
-arrays of NumPy, OGB raises where the metric is the reciprocal rank. OGB compares two ways:
+It needs neither torch nor ogb. It returns the numbers of OGB 1.3.6 on tensors of torch; on
+arrays of NumPy, OGB raises if the metric is the reciprocal rank. OGB compares in two ways:
 
-- *hits@k* has one pool of negative edges for all positive ones. A positive edge that ties
-  with the k-th best negative one is no hit: the pessimistic rank.
-- *mrr* has negative edges for each positive one, and reads the mean of the best and the
-  worst rank: `rank="realistic"` of `reciprocal_rank` and `hit_rate`. Here their number may
-  differ from edge to edge.
+- *hits@k* has one pool of negative edges for all positive edges. A positive edge that ties
+  with the k-th best negative edge is not a hit: its rank is pessimistic.
+- *mrr* has its own negative edges for each positive edge, and reads the mean of the best
+  and the worst rank: `rank="realistic"` of `reciprocal_rank` and `hit_rate`. In this class,
+  the number of negative edges may differ from edge to edge.
 """
 
 import contextlib
@@ -41,13 +41,13 @@ METRICS = {
     "ogbl-vessel": "rocauc",
 }
 Value = float | np.ndarray | jax.Array
-Scores = types.ArrayLike | Sequence[Any]  # the latter of arrays
+Scores = types.ArrayLike | Sequence[Any]  # an array, or a sequence of arrays
 
 _HITS, _MRR = "hits(rank=realistic)@1,3,10", "mrr(rank=realistic)"
 
 
 class Evaluator:
-    """Evaluates the scores of edges, as OGB's class of this name does.
+    """Evaluates the scores of edges, like OGB's class of the same name.
 
     Attributes:
         name: The data set, such as "ogbl-ddi".
@@ -63,7 +63,7 @@ class Evaluator:
     ([1.0, 0.4000000059604645], [1.0, 1.0])
     >>> evaluator.lists["mrr"].mean()
     Mean(0.700 ± 0.300, 2 lists, 0 undefined)
-    >>> scores["y_pred_neg"] = [[0.7, 0.95], []]  # of unequal numbers
+    >>> scores["y_pred_neg"] = [[0.7, 0.95], []]  # of unequal lengths
     >>> evaluator.eval(scores)["mrr_list"].tolist()
     [0.5, 1.0]
     >>> scores["y_pred_neg"] = jnp.array([0.2, 0.1, 0.5, 0.7])
@@ -78,13 +78,13 @@ class Evaluator:
         """Looks up the metric of a data set, unless it is passed.
 
         Raises:
-            ValueError: if OGB has no such data set of link prediction, and no metric is
-                passed.
+            ValueError: if no metric is passed, and OGB has no data set of link prediction
+                with this name.
         """
         if eval_metric is None and name not in METRICS:
             raise ValueError(
-                f"name is {name!r}; pass one of {', '.join(METRICS)}, or eval_metric "
-                "beside a name of your own"
+                f"name is {name!r}; pass one of {', '.join(METRICS)}, or any name together "
+                "with eval_metric"
             )
         self.name = name
         self.eval_metric = eval_metric or METRICS[name]
@@ -95,19 +95,19 @@ class Evaluator:
 
         Args:
             input_dict: "y_pred_pos", `[edges]`, the scores of positive edges, and
-                "y_pred_neg", those of negative ones: `[negatives]`, or, for "mrr",
+                "y_pred_neg", the scores of negative edges: `[negatives]`, or, for "mrr",
                 `[edges, negatives]`, or a list of arrays of unequal lengths, which may be
-                empty. Arrays of JAX or NumPy. Those of NumPy that are float64 are compared
-                as float64.
+                empty. Arrays are of JAX or NumPy. NumPy's float64 scores are compared as
+                float64.
 
         Returns:
-            OGB's dict: "hits@k" or "rocauc" as a float; for "mrr", the float32 arrays
-            `[edges]` of the names "hits@1_list", "hits@3_list", "hits@10_list" and
-            "mrr_list", of JAX if the positive scores are, and of NumPy otherwise.
+            OGB's dict: "hits@k" or "rocauc" as a float; for "mrr", float32 arrays `[edges]`
+            named "hits@1_list", "hits@3_list", "hits@10_list" and "mrr_list". They are
+            arrays of JAX if the positive scores are, and otherwise of NumPy.
 
         Raises:
-            ValueError: if a key is missing, if shapes are not these, if scores are NaN, or
-                if `eval_metric` is none of OGB's.
+            ValueError: if a key is missing, if an array has another shape, if scores are
+                NaN, or if OGB has no such `eval_metric`.
         """
         mask, negatives = None, input_dict.get("y_pred_neg")
         if self.eval_metric == "mrr" and isinstance(negatives, (list, tuple)):
@@ -139,7 +139,7 @@ class Evaluator:
         """The cutoff of "hits@k".
 
         Raises:
-            ValueError: if the metric is another.
+            ValueError: if the metric is not "hits@" and a cutoff.
         """
         name, _, cutoff = self.eval_metric.partition("@")
         if name != "hits" or not cutoff.isdecimal() or not int(cutoff):
@@ -164,11 +164,11 @@ class Evaluator:
     def _reciprocal_ranks(
         self, positive: jax.Array, negative: jax.Array, mask: np.ndarray | None
     ) -> dict[str, Value]:
-        """Evaluates edges among negative ones; those outside of a mask are none."""
+        """Evaluates edges among negative edges; a mask is False for padding."""
         if len(positive) != len(negative):
             raise ValueError(
                 f"y_pred_pos has {len(positive)} edges and y_pred_neg {len(negative)}; "
-                "pass negative scores for each"
+                "pass the scores of negative edges for each positive edge"
             )
         scores = jnp.concatenate([positive[:, None], negative], axis=1)
         first = np.zeros((len(scores), 1), np.int32)
@@ -187,7 +187,7 @@ class Evaluator:
 
 
 def _read(input_dict: Mapping[str, Scores], name: str, num_axes: int) -> jax.Array:
-    """Returns the scores of a name, checked."""
+    """Returns the scores with this name, checked."""
     if name not in input_dict:
         raise ValueError(f"input_dict lacks {name!r}; pass it")
     scores = inputs.real(name, input_dict[name])

@@ -1,13 +1,13 @@
 """The interface of pytrec_eval, which MTEB, BEIR and others call; needs no C build.
 
-Where a program calls `pytrec_eval.RelevanceEvaluator`, it can call the one here:
+A program that calls `pytrec_eval.RelevanceEvaluator` can call this class instead:
 
     from jax_rank_metrics.adapters import pytrec_eval
 
-It evaluates dicts of dicts by the rules of trec_eval: of equal scores, compared as float32,
-the document of the last id ranks first. Values are float32, converted to Python floats. Two
-things differ: interpolated precision is that of version 10 of trec_eval, where pytrec_eval
-has version 9; and a few measures are not available, which `supported_measures` leaves out.
+It evaluates dicts of dicts by the rules of trec_eval: scores are compared as float32, and
+among equal scores the document with the last id ranks first. Values are float32, converted
+to Python floats. Two things differ: interpolated precision follows version 10 of trec_eval,
+while pytrec_eval contains version 9; and `supported_measures` lacks a few measures.
 """
 
 import math
@@ -25,17 +25,17 @@ from jax_rank_metrics._values.mean import FLOOR, GeometricMean, Mean
 
 optional.import_optional("polars", __name__, "trec")
 
-# Version 9 of trec_eval has none of those that are named here.
+# The available measures of each set. Version 9 of trec_eval lacks the three named here.
 _AVAILABLE = {
     name: {*members} - {*NOT_MEASURED, "unj", "rbp", "rbp_resid"}
     for name, members in SETS.items()
-}  # by the name of the set
+}
 
-# The measures of trec_eval that are available, and its sets of these.
+# The measures of trec_eval that are available, and its sets of available measures.
 supported_measures = set[str]().union(*_AVAILABLE.values())
 supported_nicknames = {name: frozenset(members) for name, members in _AVAILABLE.items()}
 
-# What pytrec_eval returns for lines about a whole run.
+# The values that pytrec_eval returns for lines about a whole run.
 _OF_RUN_LINES = dict(zip(RUN_LINES, (0.0, 1.0), strict=True))
 
 # A family with cutoffs, which pytrec_eval also accepts after an underscore.
@@ -43,14 +43,14 @@ _FAMILY = re.compile(rf"({'|'.join(FAMILIES)})[._](\d+(?:\.\d+)?(?:,\d+(?:\.\d+)
 
 
 class RelevanceEvaluator:
-    """Evaluates runs with trec_eval's measures, as pytrec_eval's class of this name does.
+    """Evaluates runs with trec_eval's measures, like pytrec_eval's class of the same name.
 
-    Beside the dict that `evaluate` returns, the values of its last run are here, for
+    Besides the dict that `evaluate` returns, it keeps the values of the last run, for
     intervals and comparisons:
 
     Attributes:
-        lists: A `PerList` of each value by its name, such as "ndcg_cut_10", for `compare`
-                and `plots`; of the queries of the result, in its order.
+        lists: By name, such as "ndcg_cut_10", a `PerList` with the values of the queries in
+                the result, in the same order, for `compare` and `plots`.
 
     >>> qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}}
     >>> run = {"q2": {"x": 0.2, "a": 0.1}, "q1": {"a": 0.5, "b": 0.9}}
@@ -70,21 +70,21 @@ class RelevanceEvaluator:
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,
     ) -> None:
-        """Holds judgements and measures.
+        """Creates an evaluator of measures from judgements.
 
         Args:
             query_relevance: `{query: {document: relevance}}`. A relevance below 0 means
                 that the document was not judged. A query without documents is ignored.
-            measures: Names of `supported_measures`, such as "map" or "ndcg_cut", whose
-                cutoffs are then those of trec_eval; families with cutoffs, such as
+            measures: Names of `supported_measures`, such as "map" or "ndcg_cut", with the
+                default cutoffs of trec_eval; families with cutoffs, such as
                 "ndcg_cut.1,3,5" or "P_10"; and names of `supported_nicknames`.
-            relevance_level: The least relevance that is relevant, at least 1.
-            judged_docs_only_flag: Whether documents that were not judged leave the runs.
+            relevance_level: The lowest relevance that counts as relevant, at least 1.
+            judged_docs_only_flag: If True, documents that were not judged leave the runs.
 
         Raises:
-            ValueError: if a measure is unknown or not available, or a cutoff is no rank;
+            ValueError: if a measure is unknown or not available, or a cutoff is not a rank;
                 if `relevance_level` is below 1.
-            TypeError: if it is not an integer.
+            TypeError: if `relevance_level` is not an integer.
         """
         inputs.positive_integer("relevance_level", relevance_level)
         words = _words(measures)
@@ -101,16 +101,16 @@ class RelevanceEvaluator:
     def evaluate(
         self, scores: Mapping[str, Mapping[str, float]]
     ) -> dict[str, dict[str, float]]:
-        """Returns the value of every measure for every query that was judged.
+        """Returns the value of every measure for every judged query of the run.
 
         Args:
             scores: The run, `{query: {document: score}}`. Queries that were not judged
-                are left out; a query without documents counts as one that found nothing.
+                are left out; for a query without documents, nothing was retrieved.
 
         Returns:
             `{query: {measure: value}}`, with queries in the order of the run. Values of
-            "gm_map" and "gm_bpref" are logarithms, of which `compute_aggregated_measure`
-            takes the mean.
+            "gm_map" and "gm_bpref" are logarithms; `compute_aggregated_measure` takes the
+            exponential of their mean.
 
         Raises:
             ValueError: if a score is NaN, or a relevance exceeds float32.
@@ -140,7 +140,7 @@ class RelevanceEvaluator:
 
     @property
     def states(self) -> dict[str, Mean]:
-        """The state of each value by its name, over the queries of the last result."""
+        """The state of each value, by name, over the queries of the last result."""
         kinds = {label: x.bound.state for x in self._metrics for label in x.labels}
         return {
             name: on_host.HostSums.of_lists(lists, kinds[name]).state()
@@ -156,8 +156,8 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
         values: Its value for each query, as `evaluate` returns it.
 
     Returns:
-        The sum of counts, such as "num_ret"; the mean of logarithms as a geometric mean,
-        such as "gm_map"; and the mean of others.
+        The sum for counts, such as "num_ret"; the geometric mean for logarithms, such as
+        "gm_map"; and the mean for other values.
 
     >>> compute_aggregated_measure("map", [0.5, 0.25])
     0.375
@@ -171,16 +171,16 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
 
 
 def _words(measures: Iterable[str]) -> list[str]:
-    """Returns the measures with sets replaced by their members, and families joined.
+    """Returns the measures, with sets replaced by their members, and families joined.
 
     >>> _words(["P_5", "map", "P.1"])
     ['P.1,5', 'map']
 
     Raises:
-        ValueError: if a measure is unknown or not available, or a cutoff is no rank.
+        ValueError: if a measure is unknown or not available, or a cutoff is not a rank.
     """
     cutoffs: dict[str, set[float]] = {}
-    for measure in sorted(measures):  # a set has another order in each process
+    for measure in sorted(measures):  # because the order of a set differs by process
         match = _FAMILY.fullmatch(measure)
         if match is None and measure not in {*supported_measures, *supported_nicknames}:
             is_known = measure in NOT_MEASURED
@@ -194,7 +194,7 @@ def _words(measures: Iterable[str]) -> list[str]:
         of_ranks = match is not None and FAMILIES[match[1]].suffix == "_{:g}"
         if of_ranks and any(k < 1 or k % 1 for k in ks):
             raise ValueError(
-                f"measures: {measure!r} has a cutoff that is no rank; pass integers of "
+                f"measures: {measure!r} has a cutoff that is not a rank; pass integers of "
                 "at least 1"
             )
         for name in sorted(members):

@@ -20,14 +20,14 @@ from jax_rank_metrics.adapters._retrieval import RelevantDocuments, Retrieval  #
 
 _tqdm = framework("tqdm", __name__)
 
-# Version 6 has moved the evaluators, and warns where the old place is imported.
+# Version 6 has moved the evaluators, and warns if they are imported from the old place.
 _FOLDER = "sentence_transformers.sentence_transformer"
 _HAS_FOLDER = importlib.util.find_spec(_FOLDER) is not None
 _theirs = framework(
     f"{_FOLDER if _HAS_FOLDER else 'sentence_transformers'}.evaluation", __name__
 )
 
-# The metric for each of their measures, and the attribute that has its cutoffs.
+# For each measure of the library, our metric, and the attribute that has its cutoffs.
 _METRICS = {
     "accuracy@k": ("hit_rate", "accuracy_at_k"),
     "precision@k": ("precision(denominator=k)", "precision_recall_at_k"),
@@ -41,17 +41,18 @@ _METRICS = {
 class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
     """The class of this name of sentence-transformers, with errors and values per query.
 
-    It is a subclass of theirs: arguments, keys of the result, the primary metric, the CSV
-    file and the file of predictions are those of the library. So are all numbers where no
-    scores tie. Where some do, as those of equal or quantized documents, theirs ranks the
-    lowest id first, and these are means over all orders of the documents that tie. The
-    model and the score functions compute the scores, chunk by chunk; only the best of
-    each query, and those of its relevant documents, are kept.
+    It is a subclass of the library's class, with the same arguments, keys of the result,
+    primary metric, CSV file and file of predictions. All numbers are the same if no scores
+    tie. If scores tie, because documents are equal or quantized, the library's class ranks
+    the lowest id first, while this class takes means over all orders of tied documents. The
+    model and the score functions compute the scores, chunk by chunk. Only the best scores
+    of each query, and the scores of its relevant documents, are kept.
 
     Attributes:
-        evaluations: The last result by the name of the score function, such as "cosine":
-            an `Evaluation`, which `compare` and `table` take as it is. Its queries are
-            those of `queries_ids`, and `retrieved_ids` are indices into `corpus_ids`.
+        evaluations: The last results, by the name of the score function, such as "cosine":
+            each is an `Evaluation`, which `compare` and `table` accept. Its queries are in
+            the order of `queries_ids`, and its `retrieved_ids` are indices into
+            `corpus_ids`.
 
     >>> evaluator = InformationRetrievalEvaluator(
     ...     {"q": "a query"}, {"a": "a text", "b": "a query"}, {"q": {"b"}}, name="dev"
@@ -63,13 +64,13 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
     evaluations: dict[str, Evaluation]
 
     def __init__(self, *args: Any, std_errors: bool = False, **kwargs: Any) -> None:
-        """Holds queries, a corpus and relevant documents.
+        """Creates an evaluator from queries, a corpus and relevant documents.
 
         Args:
             *args: See the class of sentence-transformers.
-            std_errors: Whether results have the standard error of every number too, under
-                its key with "_std_error" after it.
-            **kwargs: See there.
+            std_errors: If True, results also have the standard error of every number, under
+                its key followed by "_std_error".
+            **kwargs: See the class of sentence-transformers.
         """
         super().__init__(*args, **kwargs)
         self.std_errors = std_errors
@@ -103,7 +104,7 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
 
         Args:
             model: The model of the queries.
-            corpus_model: The model of the documents; None is that of the queries.
+            corpus_model: The model of the documents; None for the model of the queries.
             corpus_embeddings: Embeddings of the documents, instead of a model.
             output_path: The folder for predictions, or None.
 
@@ -150,7 +151,7 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
     compute_metrices = compute_all_metrics  # the name before version 6
 
     def _embedded(self, chunk: slice, model: Any, embeddings: Any) -> object:
-        """Returns embeddings of some documents, computed unless they are there."""
+        """Returns the embeddings of a chunk of documents; computes them unless passed."""
         if embeddings is None:
             return self.embed_inputs(
                 model,
@@ -193,7 +194,7 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
     def _write_predictions(
         self, folder: Path, name: str, documents: np.ndarray, scores: np.ndarray
     ) -> None:
-        """Writes the best documents of each query, a line of JSON for each."""
+        """Writes the best documents of the queries, as a line of JSON for each query."""
         folder.mkdir(parents=True, exist_ok=True)
         file_name = self.predictions_file.replace(".jsonl", f"_{name}.jsonl")
         with (folder / file_name).open("w", encoding="utf-8") as file:
@@ -220,15 +221,16 @@ if _HAS_FOLDER:
         "sentence_transformers.sparse_encoder.evaluation", __name__
     )
 
-    # Theirs come first: they encode, and count active dimensions, around our metrics.
+    # The library's classes come first among the bases, because they encode and count active
+    # dimensions around our metrics.
     class MultiVectorInformationRetrievalEvaluator(
         _multi_vector.MultiVectorInformationRetrievalEvaluator,
         InformationRetrievalEvaluator,
     ):
         """`InformationRetrievalEvaluator` for models with a vector for each token.
 
-        It is a subclass of the class of this name of sentence-transformers, whose "maxsim"
-        or "meanmaxsim" scores the documents. It needs version 6.
+        It is a subclass of the class of this name of sentence-transformers, which scores
+        documents by "maxsim" or "meanmaxsim". It needs version 6.
 
         >>> evaluator = MultiVectorInformationRetrievalEvaluator(
         ...     {"q": "a query"}, {"a": "a text"}, {"q": {"a"}}, std_errors=True
@@ -243,16 +245,16 @@ if _HAS_FOLDER:
     ):
         """The class of this name of sentence-transformers, for sparse encoders.
 
-        Its results have the sparsity of embeddings beside the metrics, as theirs have.
-        Scores that tie are more common than for dense embeddings: all documents that share
-        no dimension with a query have the score 0. It needs version 6.
+        Its results also hold the sparsity of embeddings, like the results of the library's
+        class. Scores tie more often than with dense embeddings, because all documents that
+        share no dimension with a query have the score 0. It needs version 6.
 
         Attributes:
             evaluations: See `InformationRetrievalEvaluator`.
         """
 
         def __init__(self, *args: Any, std_errors: bool = False, **kwargs: Any) -> None:
-            """Holds queries, a corpus and relevant documents.
+            """Creates an evaluator from queries, a corpus and relevant documents.
 
             Args:
                 *args: See the class of sentence-transformers.

@@ -30,7 +30,7 @@ class EstimatorScorer(Protocol):
         ...
 
     def set_score_request(self, **requests: bool | str | None) -> "EstimatorScorer":
-        """Requests metadata, such as `query_ids`, where routing is enabled."""
+        """Requests metadata, such as `query_ids`, if metadata routing is enabled."""
         ...
 
 
@@ -45,16 +45,16 @@ def score(
 ) -> float:
     """Computes one metric as a float, with the arguments of scikit-learn's metrics.
 
-    Lists are evaluated in blocks of a few shapes, so that folds of any size share a few
-    compiled programs.
+    Lists are evaluated in blocks of a few shapes, so folds of any size share a few compiled
+    programs.
 
     Args:
-        y_true: Labels. Either `[samples, classes]`, as in a multilabel problem: every
-            sample is a list. Or `[samples]` with `query_ids`: every sample is an item,
-            and lists are packed. `[samples]` without `query_ids` is a single list.
+        y_true: Labels: either `[samples, classes]`, as in a multilabel problem, so that
+            every sample is a list; or `[samples]` with `query_ids`, so that every sample is
+            an item, and lists are packed. `[samples]` without `query_ids` is a single list.
         y_score: Scores, of the same shape.
-        sample_weight: `[samples]`: weights of lists, or of items where samples are items.
-        query_ids: `[samples]`, the list of each sample, as `pack` takes them.
+        sample_weight: `[samples]`, weights of lists, or of items if samples are items.
+        query_ids: `[samples]`, the list of each sample, in a form that `pack` accepts.
         metric: A name with at most one cutoff, as for `evaluate`.
         **options: Other arguments of `evaluate`, such as `ties` or `undefined`.
 
@@ -69,7 +69,7 @@ def score(
     bounds = _bind_scalar(metric, options)
     labels, scores = np.asarray(y_true), np.asarray(y_score)
     if scores.dtype == np.float64 and options.get("relax") is None:
-        # Dense ranks, so that doubles that are equal in float32 do not tie.
+        # Take dense ranks, because doubles that are equal in float32 must not tie.
         ranks = np.unique(scores, return_inverse=True)[1].reshape(scores.shape)
         scores = np.where(np.isnan(scores), -1, ranks).astype(np.int32)
     items, per_list, packed = {"labels": labels, "scores": scores}, {}, None
@@ -81,7 +81,7 @@ def score(
         if labels.shape == scores.shape != shape:
             raise ValueError(
                 f"query_ids has shape {shape}, and y_true {labels.shape}; pass the list of "
-                "every sample"
+                "each sample"
             )
         of_samples.append(packed.segment_ids)
     if sample_weight is not None:
@@ -92,7 +92,7 @@ def score(
     is_regular &= labels.ndim == 1 or (labels.ndim == 2 and packed is None)
     is_regular &= all(array.shape == labels.shape[:1] for array in of_samples)
     if not is_regular or not {*options}.isdisjoint(BATCH_ARGUMENTS):
-        # `evaluate` says what is wrong, if anything is.
+        # Call `evaluate` directly. If the arrays are wrong, it raises.
         segments = {}
         if packed is not None:
             segments["segment_ids"] = packed.segment_ids
@@ -102,7 +102,7 @@ def score(
         )
     starts = np.arange(0, labels.size + 1, labels.shape[-1])
     if packed is not None:
-        # List after list, in which items stay in their order.
+        # Sort items by list; within a list, they keep their order.
         order = order_on_host.in_rank_order(packed.segment_ids, np.arange(labels.size))
         items = {name: values[order] for name, values in items.items()}
         starts = np.cumsum(np.bincount(packed.segment_ids + 1))
@@ -124,15 +124,15 @@ def scorer(
 
     Args:
         metric: A name with at most one cutoff, as for `evaluate`.
-        response_method: The methods of the estimator that give scores; the first that it
-            has is called. Regressors, which learn to rank items, have "predict".
-        greater_is_better: False for metrics that are better when lower: the scorer then
-            returns their negative.
+        response_method: The methods of the estimator that return scores; the first that the
+            estimator has is called. Pass "predict" for regressors that learn to rank items.
+        greater_is_better: False for metrics that are better when lower; the scorer then
+            returns minus the metric.
         **options: Other arguments of `evaluate`, such as `ties` or `undefined`.
 
     Returns:
-        A scorer `(estimator, X, y)`. With metadata routing enabled, it receives what
-        `set_score_request(query_ids=True)` or `sample_weight=True` requests.
+        A scorer `(estimator, X, y)`. If metadata routing is enabled, it receives the
+        metadata that `set_score_request(query_ids=True)` or `sample_weight=True` requests.
 
     Raises:
         ValueError: if the metric is unknown or has several cutoffs.
@@ -155,7 +155,7 @@ def scorer(
 
 
 def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[spec.Bound, ...]:
-    """Returns what `bind_metrics` does, for one name with at most one cutoff.
+    """Returns the metric of one name with at most one cutoff, by `bind_metrics`.
 
     Raises:
         ValueError: if there are several names or cutoffs.
@@ -163,7 +163,7 @@ def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[spec.Bound, .
     bounds = bind_metrics(metric, options)
     if not isinstance(metric, str) or bounds[0].num_values is not None:
         raise ValueError(
-            f"metric is {metric!r}, which is more than one number; pass one name with at "
-            "most one cutoff, and a dict of scorers for several"
+            f"metric is {metric!r}, which has more than one value; pass one name with at "
+            "most one cutoff, or scikit-learn a dict of scorers for several metrics"
         )
     return bounds

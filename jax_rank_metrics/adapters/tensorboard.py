@@ -30,12 +30,12 @@ def write(
         states: The result of `evaluate`, or a `PerList` for each name.
         step: The training step.
         prefix: The start of every name, such as "eval/".
-        std_errors: Whether to write standard errors too, under names that end in
+        std_errors: If True, also write standard errors, under names that end in
             "/std_error".
 
     Raises:
-        TypeError: if states hold anything else.
-        ValueError: if they are stacked, or two cutoffs have the same name.
+        TypeError: if `states` holds anything else.
+        ValueError: if states are stacked, or two cutoffs have the same name.
 
     >>> import jax.numpy as jnp
     >>> from jax_rank_metrics import evaluate
@@ -50,7 +50,7 @@ def write(
     eval/recall@2 1.0 20
     """
     if any(isinstance(state, Mapping) for state in states.values()):
-        raise TypeError("states holds several runs; write one after the other")
+        raise TypeError("states holds several runs; write one run at a time")
     (run,) = estimates(states, 0.95).values()
     for name, estimate in run.items():
         writer.add_scalar(f"{prefix}{name}", float(estimate.mean), step)

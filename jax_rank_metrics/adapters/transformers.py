@@ -27,11 +27,11 @@ class compute_metrics:
     evaluated in blocks of a few shapes, so batches and evaluations of any size share a few
     compiled programs.
 
-    With `batch_eval_metrics=True` the states of batches are merged, and nothing else of
-    them is kept. The Trainer does not say when an evaluation begins. So after an
-    evaluation that broke off, as by an interrupt, call `reset()`; otherwise the next
-    would include its batches. After an evaluation `states` has the state of each metric,
-    which merges and has a standard error.
+    With `batch_eval_metrics=True`, the states of batches are merged, and nothing else is
+    kept. The Trainer does not tell when an evaluation begins, so call `reset()` if an
+    evaluation was interrupted; otherwise the next evaluation would include its batches.
+    After an evaluation, `states` has the state of each metric, which merges and has a
+    standard error.
 
     >>> import numpy as np
     >>> from transformers import EvalPrediction
@@ -66,16 +66,16 @@ class compute_metrics:
     ) -> dict[str, float]:
         """Adds lists, and returns the metrics of all lists since the previous result.
 
-        An error forgets these lists.
+        After an error, all these lists are forgotten.
 
         Args:
             prediction: An `EvalPrediction` of arrays or of tensors.
-            compute_result: Whether these are the last lists of an evaluation. If not, the
+            compute_result: True if these are the last lists of an evaluation; otherwise the
                 result is empty.
 
         Raises:
-            ValueError: if predictions and labels differ in shape, or have no axis of
-                items, or one of length 1; as `evaluate`.
+            ValueError: if predictions and labels differ in shape, or have no axis of items,
+                or an axis of items with length 1; as `evaluate`.
             TypeError: if there are several label_ids.
         """
         try:
@@ -91,7 +91,7 @@ class compute_metrics:
         return merging.compute(self.states, flat=True, host=True)
 
     def reset(self) -> None:
-        """Forgets the batches of an evaluation that broke off; `states` remain."""
+        """Forgets the batches of an interrupted evaluation; `states` remain."""
         self._running = empty(self._bounds)
 
     def _evaluate(self, prediction: Any) -> dict[str, mean.Mean]:
@@ -99,8 +99,8 @@ class compute_metrics:
         scores, labels = prediction.predictions, prediction.label_ids
         if isinstance(labels, (tuple, list)):
             raise TypeError(
-                f"label_ids holds {len(labels)} arrays; name the one with the labels of "
-                "items, as TrainingArguments(label_names=['labels']) does"
+                f"label_ids holds {len(labels)} arrays; name the array with the labels of "
+                "items, as in TrainingArguments(label_names=['labels'])"
             )
         scores = scores[0] if isinstance(scores, (tuple, list)) else scores
         labels, scores = _array(labels), _array(scores)
@@ -110,7 +110,7 @@ class compute_metrics:
         batch = {"labels": labels, "scores": scores}
         is_regular = labels.shape == scores.shape and labels.size > 0
         if not is_regular or not {*self._options}.isdisjoint(BATCH_ARGUMENTS):
-            # `evaluate` says what is wrong, if anything is.
+            # Call `evaluate` directly. If the arrays are wrong, it raises.
             return evaluate(self._bounds, **batch, **self._options)
         starts = np.arange(0, labels.size + 1, labels.shape[-1])
         items = {name: values.reshape(-1) for name, values in batch.items()}

@@ -169,9 +169,9 @@ def test_in_batch(lists):
     update(metrics, ranking=ranking, labels=labels)
     for name, value in jrm.compute(expected).items():
         np.testing.assert_allclose(metrics.states[name].compute(), value, rtol=1e-6)
-    with pytest.raises(ValueError, match="ranked already; pass mask where it is made"):
+    with pytest.raises(ValueError, match="ranked already; pass mask to the function"):
         metrics.update(ranking=ranking, mask=mask)
-    with pytest.raises(ValueError, match="ranked already; pass ties where"):
+    with pytest.raises(ValueError, match="ranked already; pass ties to the"):
         RankingMetrics("mrr", ties="stable").update(ranking=ranking)
     with pytest.raises(
         ValueError, match="pooled_roc_auc reads the labels .*pass labels"
