@@ -114,7 +114,9 @@ INFINITE = "-inf is the lowest score, and such items are ranked and may be found
 COLLIDING = (
     "scores that differ become equal in float32, in which they are compared, and"
 )
-IDS = "0 of 3 retrieved documents are judged, and none is relevant: for query 'q1', the "
+IDS = (
+    "0 of 3 retrieved documents are judged, and none is relevant: for query 'q1', the "
+)
 
 
 def remarks_of(call):

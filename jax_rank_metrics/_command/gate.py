@@ -83,7 +83,9 @@ def gate(options: arguments.CommandOptions) -> int:
     signs = np.array([-1 if is_lower else 1 for is_lower in lowers.values()])
     for label, lower in lowers.items():
         if lower is None or label not in report.of_values(run):
-            raise ValueError(f"-m {label} has no direction, or no values of queries")
+            raise ValueError(
+                f"-m {label} has no direction, or no values of queries; leave it out"
+            )
     if floor is not None:
         baseline, margin = f"{floor:g}", margin or 0.0
     rankings: dict[str, str] = {}  # digests by query, of a saved baseline

@@ -91,7 +91,7 @@ def measured(
     if options.level is not None and frames.SUBTOPIC in getattr(judged, "columns", ()):
         raise ValueError(
             f"--level {options.level}: a document of {_source(options.qrels)} is "
-            "relevant if it is to any subtopic; leave --level out"
+            "relevant if it is relevant to any subtopic; leave --level out"
         )
     weights = None
     if options.weights is not None:

@@ -203,7 +203,7 @@ def as_json(
 
 
 def is_saved(path: Path) -> bool:
-    """True if a file begins like an object of `as_json`, and so is not a run."""
+    """True if a file begins like an object of `as_json`, which a run does not."""
     if not path.is_file():  # a pipe can be read only once
         return False
     with path.open("rb") as file:
@@ -217,7 +217,7 @@ def saved_values(
 
     Args:
         path: The file.
-        run: The other run, which has the same queries, metrics and signatures.
+        run: The other run. The file must have its queries, metrics and signatures.
         judgements: The digest of the judgements of the other run.
 
     Returns:

@@ -67,7 +67,7 @@ class LoopMetrics(NamedTuple):
     def evaluate(
         self, batch: Mapping[str, Any], options: Mapping[str, Any]
     ) -> dict[str, state.State]:
-        """Returns the states of a batch; entries that are no arguments are ignored.
+        """Returns the states of a batch; entries that are not arguments are ignored.
 
         Raises:
             TypeError: if labels or scores are missing.

@@ -75,7 +75,7 @@ class RankingMetrics(_keras.metrics.Metric):
                 f"Keras runs on {_keras.backend.backend()}; set the environment variable "
                 "KERAS_BACKEND=jax before Keras is imported"
             )
-        # Set these before Keras tracks attributes, because it would wrap lists and dicts.
+        # Set these before Keras tracks attributes, because it would wrap containers.
         self._ranking_metrics, self._options, self._prefix = metrics, options, prefix
         self._loop = bind_loop(metrics, options)
         super().__init__(name=name, dtype=dtype)

@@ -191,7 +191,7 @@ def ids_of(ids: "pl.Series", fail: Fail) -> "pl.Series":
     """Returns ids as strings or int64; passes a row with a missing or bad id to `fail`."""
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
-    if ids.is_empty() and ids.dtype != pl.String:  # so that no empty dtype is refused
+    if ids.is_empty() and ids.dtype != pl.String:  # accept any dtype
         ids = pl.Series(ids.name, [], pl.Null)
     missing = ids.is_null()
     if ids.dtype == pl.String:
@@ -422,7 +422,7 @@ def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
         if unknown:
             raise ValueError(
                 f"document has no entry for {unknown[0]!r}, a document of the run; "
-                "pass a dict of all of them, or a function"
+                "pass a dict with all documents of the run, or a function"
             )
         document = document.__getitem__
     elif not callable(document):
@@ -482,7 +482,7 @@ def remarks_on_own_documents(
     return [
         f"{first.height} of {best.height} queries find the document with their own id "
         f"first, such as {first['query_id'][0]!r}; pass exclude_self=True if queries are "
-        "documents of the corpus, because a query is not an answer to itself"
+        "documents of the corpus and do not count as their own answers"
     ]
 
 

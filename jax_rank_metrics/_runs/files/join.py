@@ -374,7 +374,7 @@ def join(
 
     A list holds the documents that the run retrieved, with their scores, and with the label
     0 if they were not judged. It also holds the documents that were judged but not
-    retrieved: they have no rank, but count as relevant documents if they are relevant.
+    retrieved. These have no rank, but metrics count the relevant documents among them.
 
     Scores are compared as float64, so doubles that only float32 cannot distinguish do not
     tie. Integer scores of any size are compared as integers.

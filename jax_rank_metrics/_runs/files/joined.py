@@ -125,7 +125,7 @@ class Joined:
 
     @property
     def labels(self) -> np.ndarray:
-        """`[items]`, the relevance, or 0 for documents with none or with one below 0.
+        """`[items]`, the relevance; 0 if it is below 0 or unknown.
 
         The dtype is int32, or float32 if a relevance is not an integer or exceeds int32.
         """
@@ -528,7 +528,7 @@ def _digest(text: str) -> str:
 
 
 def keep_first(run: judged_run.JudgedRun, depth: int) -> judged_run.JudgedRun:
-    """Returns the run with the first documents of each list; among ties, the last ids.
+    """Returns the run with the first documents of each list; the last id of a tie is first.
 
     Args:
         run: Judgements and a run.
@@ -666,7 +666,7 @@ def means_of(
     bounds: Sequence[Bound],
     undefined: types.Undefined,
 ) -> tuple[dict[str, mean.Mean], dict[str, per_list.PerList]]:
-    """Returns the state of each metric, and its values, which know `undefined`."""
+    """Returns the state of each metric, and its values with the option `undefined`."""
     values, states = {}, {}
     for bound in bounds:
         of_metric = dataclasses.replace(lists[bound.name], undefined=undefined)
@@ -757,7 +757,7 @@ def values_of(
     bounds: tuple[Bound, ...],
     query_ids: "Sequence[object] | pl.Series",
 ) -> dict[str, per_list.PerList]:
-    """Returns the values of metrics by name; raises if a metric refuses or overflows."""
+    """Returns the values of metrics by name; raises if a query is refused or overflows."""
     raise_refused(reading.refused)
     if reading.overflowing is not None and np.any(reading.overflowing):
         first = query_ids[int(np.argmax(reading.overflowing))]
