@@ -51,7 +51,7 @@ class _Best(NamedTuple):
 
     scores: Any  # [queries, documents]
     documents: Any  # [queries, documents] int64, indices in the corpus
-    num_last: Any  # [queries], how many documents at all have the least of the scores
+    num_last: Any  # [queries], how many documents of the corpus have the least score
 
 
 class Retrieval:
@@ -90,7 +90,7 @@ class Retrieval:
     def places(self) -> joined.Places:
         """Returns the places of the relevant documents.
 
-        Documents with scores below the best have no rank, because no cutoff reaches them.
+        Documents that score below the best have no rank, because no cutoff reaches them.
         """
         assert self._best is not None
         held, relevant = _on_host(self._best.scores), self._relevant

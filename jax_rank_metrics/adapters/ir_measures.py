@@ -225,7 +225,7 @@ def _reads_subtopics(measure: Any) -> bool:
 
 
 def _divisor(measure: Any) -> float:
-    """Returns the number that divides a measure's metric: for SDCG, the largest DCG.
+    """Returns the divisor that turns a metric into its measure: for SDCG, the largest DCG.
 
     >>> _divisor(_irm.SDCG(max_rel=2) @ 2) == 2 * (1 + 1 / math.log2(3)), _divisor(_irm.AP)
     (True, 1.0)

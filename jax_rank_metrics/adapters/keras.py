@@ -25,8 +25,8 @@ class RankingMetrics(_keras.metrics.Metric):
 
     The result is a dict. Keras adds its entries to the logs, in which callbacks also find
     them, such as "ndcg@10" and "val_ndcg@10". If two entries have the same name, Keras
-    keeps only one of them. If a model has several outputs, therefore give the metrics of
-    each output a `prefix`.
+    keeps only one of them, so give the metrics of each output a `prefix` if a model has
+    several outputs.
 
     As with any metric, Keras passes sample weights only to metrics in
     `compile(weighted_metrics=[…])`, not to metrics in `compile(metrics=[…])`. Weights are

@@ -43,10 +43,10 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
 
     It is a subclass of the library's class, with the same arguments, keys of the result,
     primary metric, CSV file and file of predictions. All numbers are the same if no scores
-    tie. If scores tie, because documents are equal or quantized, the library's class ranks
-    the lowest id first, while this class takes means over all orders of tied documents. The
-    model and the score functions compute the scores, chunk by chunk. Only the best scores
-    of each query, and the scores of its relevant documents, are kept.
+    tie. If scores tie, for example because documents are equal or quantized, the library's
+    class ranks the lowest id first, while this class takes means over all orders of tied
+    documents. The model and the score functions compute the scores, chunk by chunk. Only
+    the best scores of each query, and the scores of its relevant documents, are kept.
 
     Attributes:
         evaluations: The last results, by the name of the score function, such as "cosine":

@@ -69,7 +69,7 @@ def score(
     bounds = _bind_scalar(metric, options)
     labels, scores = np.asarray(y_true), np.asarray(y_score)
     if scores.dtype == np.float64 and options.get("relax") is None:
-        # Take dense ranks, because doubles that are equal in float32 must not tie.
+        # Take dense ranks, because doubles that only float32 makes equal must not tie.
         ranks = np.unique(scores, return_inverse=True)[1].reshape(scores.shape)
         scores = np.where(np.isnan(scores), -1, ranks).astype(np.int32)
     items, per_list, packed = {"labels": labels, "scores": scores}, {}, None
@@ -164,6 +164,6 @@ def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[spec.Bound, .
     if not isinstance(metric, str) or bounds[0].num_values is not None:
         raise ValueError(
             f"metric is {metric!r}, which has more than one value; pass one name with at "
-            "most one cutoff, or scikit-learn a dict of scorers for several metrics"
+            "most one cutoff, or pass scikit-learn a dict of scorers for several"
         )
     return bounds
