@@ -1,7 +1,7 @@
 """Whole evaluations; the door is `Evaluation`.
 
-    evaluation.py  what an evaluation returns: states by name, the values of every list, the
-                   ids of lists, and what was retrieved
+    evaluation.py  the result of an evaluation: states by name, the values of every list,
+                   the ids of lists, and the retrieved items
     files/         reads judgements and runs from files, dicts and frames, and joins them
     drivers/       users of a recommender, queries with embeddings, links, batch by batch
 

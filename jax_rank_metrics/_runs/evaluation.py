@@ -23,30 +23,32 @@ class Evaluation(merging.StatesByName):
     """The result of a whole evaluation: means, values of every query, and ids found.
 
     It is a mapping from the names of metrics to their states: `evaluation["ndcg@10"]` is a
-    state, and `dict(evaluation)` holds all of them. `compare`, `leaderboard`, `table` and
-    the plots of runs take it as it is, and so does `compute`.
+    state, and `dict(evaluation)` holds all of them. `compute`, `compare`, `leaderboard`,
+    `table` and the plots of runs accept it directly.
 
-    With a mesh, all of it is the same on every process. Evaluations of slices of the
-    queries are joined by `merge`, so that a long one may be saved part by part.
+    With a mesh, every process has the same result. `merge` joins evaluations of slices of
+    the queries, so a long evaluation may be saved part by part.
 
     Attributes:
-        states: The state of each metric by its name, as from `evaluate`: a dict of what
-            the mapping holds.
+        states: The state of each metric by its name, as from `evaluate`: the entries of
+            the mapping, as a dict.
         lists: A `PerList` of all queries for each of these names, of NumPy arrays on the
-            host. Its `undefined` is that of the call. Empty with `keep_lists=False`.
+            host. It has the `undefined` of the call. Empty with `keep_lists=False`.
         retrieved_ids: `[queries, k]`, the ids of the first items of each query, best
-            first, int32 unless `item_ids` were passed; −1 where there are no more, or None
-            beside strings. Of no query with `keep_lists=False`; of files, k is 0.
-        undefined: What a query counts for where a metric is undefined.
-        remarks: What was probably not intended, as the call has warned; see `check`.
+            first, int32 unless `item_ids` were passed. A query with fewer items has −1 in
+            its last places, or None if ids are strings. With `keep_lists=False` there are
+            no rows; for files, k is 0.
+        undefined: What a query counts as if a metric is undefined for it.
+        remarks: The warnings of the call about probable mistakes; see `check`.
         query_ids: `[queries]`, the ids of queries, by which `compare` pairs them; None
-            where these are 0, 1, ….
+            if they are 0, 1, ….
         num_queries: How many queries were evaluated.
         signature: The signature of each metric of the call, by name; see `jrm.signature`.
-        list_columns: By name, what `evaluate_scored` was told to keep of each query.
+        list_columns: The columns that `evaluate_scored` was told to keep, by name, with
+            one entry for each query.
     """
 
-    # The noun for a query, which rows of frames and messages have.
+    # The nouns for one query and for several, in frames and messages.
     _unit, _units = "query", "queries"
     # The fields that have an entry for each query: arrays, or dicts of arrays or lists.
     _of_queries = ("lists", "retrieved_ids", "query_ids", "list_columns")
@@ -66,7 +68,7 @@ class Evaluation(merging.StatesByName):
     )
 
     def __post_init__(self) -> None:
-        """Counts the queries."""
+        """Counts the queries, unless their number was passed."""
         if self.num_queries < 0:
             object.__setattr__(self, "num_queries", len(self.retrieved_ids))
 
@@ -83,17 +85,17 @@ class Evaluation(merging.StatesByName):
 
         Args:
             groups: The group of each query, or user, in the order of `lists`: names,
-                numbers or bools, as for `pack`. Or a dict or a Series of users to these,
-                or of the numbers of queries; others may be in it, too. Or one of the
-                `list_columns`, by its name.
+                numbers or bools, as for `pack`. Or a dict or a Series from ids, or from
+                the numbers of queries without ids, to groups; it may hold other ids, too.
+                Or the name of one of the `list_columns`.
 
         Returns:
             A dict from each group to the evaluation of its queries, which `table`,
-            `to_frame` and `plots.by_group` take as it is; `compare` pairs the queries of a
-            group with those of the same group of another model. Queries without ids have
-            their numbers as `query_ids`. Groups are in order of first appearance, or in
-            that of the categories of a categorical Series, which states one. They have no
-            `remarks`, whose counts are of all queries.
+            `to_frame` and `plots.by_group` accept directly; `compare` pairs the queries of
+            a group with the same group's queries of another model. Queries without ids
+            get their numbers as `query_ids`. Groups are in order of first appearance; the
+            groups of a categorical Series are in the order of its categories. They have
+            no `remarks`, because the counts in remarks are of all queries.
 
         Raises:
             ValueError: if there are more or fewer groups than queries, or one is missing;
@@ -124,13 +126,13 @@ class Evaluation(merging.StatesByName):
                 f"groups has {packed.segment_ids.size} entries; pass one for each of "
                 f"{self.num_queries} {self._units}"
             )
-        # [queries] numbers of groups, and how many groups there are.
+        # [queries] the number of each query's group, and the number of groups.
         groups_of = packed.segment_ids, len(packed.ids)
         states = {
             name: on_host.states_of_groups(self.lists[name], type(state), *groups_of)
             for name, state in self.items()
         }
-        # The queries of a group stand together, in their order, so that it is a slice.
+        # Sort queries by group, in their order within it, so that each group is a slice.
         rows, named = np.arange(self.num_queries), self
         order = order_on_host.in_rank_order(packed.segment_ids, rows)
         if self.list_ids is None:
@@ -154,18 +156,18 @@ class Evaluation(merging.StatesByName):
         return {group: by_group[group] for group in in_order if group in by_group}
 
     def merge(self: E, *evaluations: E) -> E:
-        """Joins this evaluation and those of other queries, in this order.
+        """Joins this evaluation and evaluations of other queries, in this order.
 
         `Evaluation.merge(*parts)` joins a list of parts. Lists and ids are
-        concatenated, and counts are added. The result is that of one call with all of
-        these queries, but for random ties, whose keys are those of each part. Queries
+        concatenated, and counts are added. The result equals one call with all of these
+        queries, except for random ties, because each part drew with its own key. Queries
         without ids are numbered anew, through all parts.
 
         Raises:
-            TypeError: if another is no such evaluation.
+            TypeError: if another evaluation is of another type.
             ValueError: if evaluations have other metrics, another k, `undefined` or `ties`;
                 if some have ids, or values of queries, and others have not; if a query is
-                in two.
+                in two of them.
         """
         parts = [self, *evaluations]
         for part in parts:
@@ -185,7 +187,7 @@ class Evaluation(merging.StatesByName):
         return self._joined(parts)
 
     def _shared(self) -> dict[str, Any]:
-        """Returns what evaluations must share to be merged, by what errors call it."""
+        """Returns the properties that merged evaluations must share, named as in errors."""
         return {
             "metrics": list(self),
             "k": self.retrieved_ids.shape[1],
@@ -208,12 +210,12 @@ class Evaluation(merging.StatesByName):
             else merging.merge(*(part[name] for part in parts))
             for name, state in self.items()
         }
-        if joined.list_ids is not None:  # which name each list once
+        if joined.list_ids is not None:  # an id must name one list
             name = repeated_id(numbered(f"ids of {self._units}", joined.list_ids))
             if name is not None:
                 raise ValueError(
-                    f"{name!r} is among the {self._units} of two evaluations; pass parts "
-                    f"of which each has {self._units} of its own"
+                    f"{name!r} is among the {self._units} of two evaluations; merge "
+                    f"evaluations of different {self._units}"
                 )
         remarks = (remark for part in parts for remark in part.remarks)
         return dataclasses.replace(
@@ -226,7 +228,7 @@ class Evaluation(merging.StatesByName):
     def _arrays(self) -> tuple[list[Any], Any]:
         """Returns the arrays with an entry for each query, and their tree."""
         fields = [getattr(self, name) for name in self._of_queries]
-        # Of dicts the values alone: as those of pytrees, keys would be sorted.
+        # Pass the values of dicts as lists, because JAX would sort them by key.
         return jax.tree.flatten(
             [
                 [*field.values()] if isinstance(field, dict) else field
@@ -244,9 +246,10 @@ class Evaluation(merging.StatesByName):
         return dataclasses.replace(self, **changes)
 
     def __repr__(self) -> str:
-        """Shows the mean of each metric, the number of queries, and what some count for."""
+        """Shows each metric's mean, the number of queries, and how many are undefined."""
         parts = [*self._means(), f"{self.num_queries} {self._units}"]
-        # Of several metrics, those of few labels, such as rel=2, are undefined more often.
+        # Show the smallest count above 0, because metrics that need higher labels, such as
+        # rel=2, are undefined for more queries.
         counts = [
             int(state.undefined)
             for name, state in self.items()

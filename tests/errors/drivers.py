@@ -359,11 +359,11 @@ CASES = {
     "undefined of queries": (ValueError, "undefined is 'two'", lambda: queries(undefined="two"), lambda: queries(undefined="skip")),
     "traced queries": (TypeError, "queries is traced; make this call outside", lambda: jax.jit(queries_of)(QUERY), lambda: queries(queries=jax.jit(lambda x: x)(QUERY))),
     # meshes
-    "one axis of users and items": (ValueError, "'q'.* would cut queries and items", lambda: of_shards(("q",), ("q",)), lambda: of_shards(("q",), ("q",), **ON_GRID)),
+    "one axis of users and items": (ValueError, "'q'.* would cut both queries and items", lambda: of_shards(("q",), ("q",)), lambda: of_shards(("q",), ("q",), **ON_GRID)),
     "an axis of dims": (ValueError, "along its axis 1", lambda: of_shards((None, "q"), ("i",)), lambda: of_shards((None, "q"), ("i",), **ON_GRID)),
-    "an axis without a mesh": (ValueError, "without a mesh", lambda: users(queries_axis="q"), lambda: users(**ON_GRID | {"items_axis": None})),
+    "an axis without a mesh": (ValueError, "is given, but there is no mesh; pass mesh", lambda: users(queries_axis="q"), lambda: users(**ON_GRID | {"items_axis": None})),
     "a mesh without an axis": (ValueError, "without an axis", lambda: users(mesh=GRID), lambda: users(mesh=GRID, queries_axis="q")),
-    "an axis of no mesh": (ValueError, "'x' is none of", lambda: users(**ON_GRID | {"items_axis": "x"})),
+    "an axis of no mesh": (ValueError, "'x' is not an axis of the mesh", lambda: users(**ON_GRID | {"items_axis": "x"})),
     "another mesh": (ValueError, "another mesh", lambda: of_shards(("q",), ("i",), mesh=jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1])), lambda: of_shards(("q",), ("i",), **ON_GRID)),
     # parts
     "parts of other catalogues": (ValueError, "differ in their numbers of items: 1 and 2", lambda: evaluation().merge(dataclasses.replace(evaluation(), num_items=2)), lambda: evaluation().merge(dataclasses.replace(evaluation(), users=np.array([2, 3])))),
@@ -372,7 +372,7 @@ CASES = {
     "parts of other metrics": (ValueError, "differ in their metrics: ['mrr'] and ['map']", lambda: PART.merge(part(metric="map")), lambda: PART.merge(part())),
     "parts with and without lists": (ValueError, "differ in their keep_lists: True and False", lambda: PART.merge(part(lists={})), lambda: PART.merge(part())),
     "parts with and without ids": (ValueError, "differ in their ids of queries: False and True", lambda: PART.merge(part(query_ids=np.arange(2))), lambda: PART.merge(part())),
-    "parts that share a query": (ValueError, "1 is among the queries of two evaluations", lambda: part(query_ids=np.arange(2)).merge(part(query_ids=np.arange(1, 3))), lambda: part(query_ids=np.arange(2)).merge(part(query_ids=np.arange(2, 4)))),
+    "parts that share a query": (ValueError, "1 is among the queries of two evaluations; merge evaluations of different queries", lambda: part(query_ids=np.arange(2)).merge(part(query_ids=np.arange(1, 3))), lambda: part(query_ids=np.arange(2)).merge(part(query_ids=np.arange(2, 4)))),
     "groups of values that were not kept": (ValueError, "leave keep_lists=False out", lambda: part(items=np.zeros((0, 1), np.int32), num_queries=2).by("ab"), lambda: part().by([*"ab"])),
     # blocks
     "an iterator for two passes": (ValueError, "a function that returns a fresh iterator", lambda: queries(metrics="mrr", items=iter(BLOCKS), k=1), lambda: [queries(metrics="mrr", items=x, k=1) for x in (BLOCKS, memory_mapped(ITEM), lambda: iter(BLOCKS))]),

@@ -1,4 +1,4 @@
-"""Which queries share a batch, and their ids as padded arrays of few shapes."""
+"""Divides queries into batches, and pads their ids to arrays of few shapes."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -10,17 +10,17 @@ from jax_rank_metrics._ground import inputs, types
 from jax_rank_metrics._runs.drivers import interactions
 from jax_rank_metrics._runs.drivers.devices import Array, Devices
 
-# Each shape is a program. So the numbers of users in a batch, and of ids per user, are
-# rounded up to few sizes, and data of any size share programs.
+# Each shape compiles a program. So the number of users in a batch, and the number of ids
+# per user, are rounded up to a few sizes, and data of any size share programs.
 SMALL_SIZES = (32, 256)
 FACTOR = 4
 
-# Limits of seen and of relevant ids at the lowest level of users. Those with more ids
-# belong to the next level, whose limits are `FACTOR` times as wide, and so on.
+# The largest numbers of seen and of relevant ids at the lowest level of users. Users with
+# more ids belong to the next level, whose limits are `FACTOR` times as wide, and so on.
 NARROW = (256, 16)
 
-# Nanoseconds that a program must save in each call. It takes a second to compile, and then
-# serves every evaluation of a process, such as one after each epoch.
+# Nanoseconds that another program must save in each call. It takes a second to compile, and
+# then serves every evaluation of a process, such as one after each epoch.
 WORTH_A_PROGRAM = 2e7
 
 # Beyond this many numbers (16 MiB), padding a batch to one of these sizes takes too much
@@ -34,20 +34,21 @@ def query_parts(devices: Devices, rows: np.ndarray, table: object) -> np.ndarray
     Args:
         devices: The devices.
         rows: `[queries]`, the row of each query.
-        table: `[rows, …]`, as the devices hold it. Of an array of JAX, each part of the
-            devices has the queries whose rows it holds; otherwise each has the next ones.
+        table: `[rows, …]`, as the devices hold it. If it is an array of JAX, each part of
+            the devices has the queries whose rows it holds; otherwise queries are divided
+            in their order.
     """
     num_parts = devices.num_query_parts
     if isinstance(table, jax.Array):
         part_of = rows // (len(table) // num_parts)
     else:
-        # Of 5 queries in 2 parts, the first has [0, 1, 2] and the second [3, 4, −1].
+        # With 5 queries in 2 parts, the first has [0, 1, 2] and the second [3, 4, −1].
         part_of = np.arange(rows.size) // -(-rows.size // num_parts)
     return _padded([np.flatnonzero(part_of == part) for part in range(num_parts)])
 
 
 def _members_of(parts: np.ndarray, levels: np.ndarray, level: int) -> list[np.ndarray]:
-    """Returns the queries of each part that have a level, in order."""
+    """Returns the queries of each part whose level is `level`, in order."""
     return [row[(row >= 0) & (levels[row] == level)] for row in parts]
 
 
@@ -64,8 +65,9 @@ class Batch(NamedTuple):
 
     Attributes:
         indices: `[size]`, indices into the array of users to evaluate; −1 for padding.
-            Those of the first part come first, then those of the second, and so on.
-        widths: The padded number of seen ids and of relevant ids.
+            Users of the first part come first, then users of the second, and so on.
+        widths: The padded numbers of seen ids and of relevant ids; for queries that rank
+            candidates, 0 and the padded number of listed items.
     """
 
     indices: np.ndarray
@@ -79,16 +81,17 @@ class QueryBatch(NamedTuple):
         indices: `[queries]` int32, the index of each; −1 for padding.
         rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
         key: The key of this batch for random ties, or None.
-        tie_ids: `[queries]` int32, by which the order of tied items differs between
-            queries without a key, whatever batch they are in; None where it does not.
-        listed_ids: `[queries, listed]`, the relevant items, and the candidates if these
-            alone have a rank; padded with −1. None with `label_fn`.
-        labels: The same shape, the relevance of each.
+        tie_ids: `[queries]` int32, hashed to order tied items differently for each query,
+            in the same way in any batch. None if there is a key, or if all queries share
+            one order.
+        listed_ids: `[queries, listed]`, the relevant items, and the candidates if only
+            candidates have a rank; padded with −1. None with `label_fn`.
+        labels: `[queries, listed]`, the relevance of each listed item.
         excluded_ids: `[queries, excluded]`, padded with −1; or None.
-        profile_ids: `[queries, profile]`, padded with −1, the items that each had to do
-            with before; or None.
+        profile_ids: `[queries, profile]`, padded with −1, the items that each user has
+            seen; or None.
         attributes: A pytree of arrays `[queries, …]`, which `label_fn` reads.
-        items: `[queries, listed, …]`, the rows of listed items; None where all items have
+        items: `[queries, listed, …]`, the rows of listed items; None if all items have
             a rank.
         membership: `[queries, listed]` int8, the `Membership` of listed items; or None.
         candidates: `[queries, items]` bool, the items that have a rank; None if all do.
@@ -109,12 +112,12 @@ class QueryBatch(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """The numbers on which it depends how long a user takes.
+    """The numbers that determine how long a user takes.
 
     Attributes:
         num_items: How many items there are, at least.
-        num_blocks: In how many blocks they are scored.
-        counts_places: Whether the places of relevant items are counted.
+        num_blocks: The number of blocks in which they are scored.
+        counts_places: True if the places of relevant items are counted.
     """
 
     num_items: int
@@ -124,13 +127,13 @@ class Cost(NamedTuple):
     def duration(self, widths: tuple[int, int]) -> float:
         """Returns about how many nanoseconds of a CPU a user with these widths takes.
 
-        Leaves out what does not depend on the widths, such as the top-k.
+        Leaves out work that does not depend on the widths, such as the top-k.
         """
-        # Numbers measured on a CPU: every block is compared with all ids of a batch.
+        # The constants were measured on a CPU, which compares every block with all ids.
         num_passes = 2 if self.counts_places else 1
         duration = 5.0 * num_passes * self.num_blocks * sum(widths)
         if self.counts_places:
-            # Items are counted for each relevant one, or sorted once for many.
+            # Items are counted for each relevant item, or sorted once for many of them.
             num_relevant = widths[1]
             duration += 30 * num_relevant + self.num_items * min(num_relevant / 2, 25)
         return duration
@@ -139,13 +142,13 @@ class Cost(NamedTuple):
 def batch_size_for(num_users: int, batch_size: int, row_size: int = 0) -> int:
     """Returns how many users are evaluated at a time, at most `batch_size`.
 
-    These are fewer where users would fill less than four batches: so users with many
-    ids can be kept apart, and a last batch that is nearly empty costs little.
+    It may be less if users would fill fewer than four batches. Then users with many ids
+    can be kept apart, and a last batch that is nearly empty costs little.
 
     Args:
         num_users: How many users there are.
         batch_size: How many may share a batch.
-        row_size: How many numbers a batch holds for each user, padding too.
+        row_size: How many numbers a batch holds for each user, including padding.
     """
     max_size = inputs.positive_integer("batch_size", batch_size)
     if num_users >= 4 * max_size:
@@ -163,36 +166,36 @@ def make_batches(
     """Divides all users into batches, the users of narrow levels first.
 
     If users stayed in order, one with ten thousand ids would make the whole batch that
-    wide. Each user therefore has a level by their numbers of ids (see `NARROW`). A level
-    whose own widths would not save enough time to be worth a program joins the next
-    wider level. Users of a level stay in order, and only the first batch of a level may
+    wide. The numbers of ids of a user therefore determine a level (see `NARROW`). If its
+    own widths would not save enough time to be worth a program, a level joins the next
+    wider one. Users of a level stay in order, and only the first batch of a level may
     also hold users of lower levels.
 
     With `size` 2, `lengths` of [[1, 1], [9, 2], [5, 1]] are all narrow, and make batches
     of the indices [0, 1] and [2, −1], both of the widths (256, 16).
 
-    Each part orders its own users so, and adds equally many to a batch.
+    Each part orders its own users in this way, and contributes the same number of slots
+    to every batch.
 
     Args:
         lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user, of at
             least one user.
         size: The number of users in a batch, a multiple of the number of parts.
-        cost: The cost model: what a batch costs by its size and widths.
+        cost: The cost model: how long a user takes, by the widths of the batch.
         parts: `[parts, slots]`, the users of each part, from `query_parts`.
     """
-    # Lengths [300, 5] exceed the limits (256, 16) and none further, which makes level 1;
-    # [5, 100] exceed (256, 16) and (1024, 64), which makes level 2.
+    # Lengths [300, 5] exceed the limits (256, 16) but not the next ones, so their level is
+    # 1; [5, 100] exceed (256, 16) and (1024, 64), so their level is 2.
     levels, limits = np.zeros(len(lengths), int), np.array(NARROW)
     while (exceeds := np.any(lengths > limits, axis=1)).any():
         levels += exceeds
         limits = limits * FACTOR
-    # From the widest level down: a level keeps widths of its own only if that saves
-    # enough time for its users and those of all lower levels.
+    # From the widest level down: a level keeps widths of its own only if they save enough
+    # time for its users and the users of all lower levels.
     widths_of: dict[int, tuple[int, int]] = {}
     for level in np.unique(levels)[::-1].tolist():
-        up_to_level = (
-            levels <= level
-        )  # users of lower levels may fill up its first batch
+        # Users of lower levels may fill up its first batch.
+        up_to_level = levels <= level
         num_seen, num_relevant = lengths[up_to_level].max(axis=0).tolist()
         widths = (padded_width(max(num_seen, NARROW[0])), padded_width(num_relevant))
         wider_level = min(widths_of, default=None)
@@ -211,15 +214,15 @@ def make_batches(
 def _cut(
     order: np.ndarray, size: int, widths: Callable[[np.ndarray], tuple[int, int]]
 ) -> Iterator[Batch]:
-    """Divides users into batches to which each part adds equally many.
+    """Divides users into batches, with the same number of slots for each part.
 
     Args:
         order: `[parts, slots]`, the users of each part, in order; −1 for padding.
         size: The number of users in a batch, a multiple of the number of parts. The last
             batch is filled up with padding.
-        widths: Returns the widths of a batch of these users.
+        widths: A function that returns the widths of a batch of the users it is given.
     """
-    # A batch of 16 takes 8 users from each of two parts: the next ones in their order.
+    # A batch of 16 takes the next 8 users of each of two parts.
     in_part = size // len(order)
     padding = [(0, 0), (0, -order.shape[1] % in_part)]
     order = np.pad(order, padding, constant_values=-1)
@@ -233,14 +236,15 @@ def batches_by_width(
 ) -> Iterator[Batch]:
     """Divides queries into batches whose lists have similar numbers of items.
 
-    Each list is padded to the longest one of its level. The longest of all make the first
-    level, with those that have more than a quarter of its items; levels that would not
-    save enough time to be worth a program join the next wider one.
+    Each list is padded to the longest one of its level. The first level holds the longest
+    list and every list with more than a quarter of its items; the next level does the same
+    with the remaining lists. If that would not save enough time to be worth a program, they
+    join the level before it.
 
     Args:
         widths: `[queries]`, the number of items of each list.
-        size_for: Returns how many queries of a width share a batch, at most; a multiple
-            of the number of parts.
+        size_for: A function that returns how many queries of a width share a batch, at
+            most; a multiple of the number of parts.
         cost: How many nanoseconds an item of a list takes.
         parts: `[parts, slots]`, the queries of each part, from `query_parts`.
 
@@ -258,7 +262,7 @@ def batches_by_width(
         level_widths.append(width)
     for level, width in enumerate(level_widths):
         order = _padded(_members_of(parts, levels, level))
-        # A few long lists do not fill a batch, whose padding would cost as much as they do.
+        # Shrink the batch if few long lists do not fill it: padding costs as much as lists.
         needed = len(order) * 2 ** (order.shape[1] - 1).bit_length()
         size = min(size_for(width), needed)
         yield from _cut(order, size, lambda _, width=width: (0, width))
@@ -267,7 +271,7 @@ def batches_by_width(
 def padded_width(min_width: int) -> int:
     """Returns the smallest of 1, 16, 64, 256, … that is at least `min_width`.
 
-    1 is among them for the most common data, which hold out an item of each user.
+    1 is among them because most data hold out one item of each user.
     """
     width = 1 if min_width <= 1 else 16
     while width < min_width:
@@ -281,10 +285,10 @@ def pad_rows(
     """Returns rows of a matrix as padded ids and values, both `[len(indices), width]`.
 
     A row with the values 2 and 1 in the columns 5 and 7 becomes the ids [5, 7, −1, …]
-    and the values [2, 1, 0, …]. Rows of the index −1 are padding.
+    and the values [2, 1, 0, …]. An index of −1 makes a row of padding.
     """
     rows = np.flatnonzero(indices >= 0)
-    # Compressed rows hold ids and values one row after another, as these masks read them.
+    # Compressed rows hold ids row after row, which is the order in which a mask is filled.
     part = matrix[indices[rows]]
     is_id = np.zeros((len(indices), width), bool)
     is_id[rows] = np.arange(width) < np.diff(part.indptr)[:, None]

@@ -1,9 +1,9 @@
-"""The devices of a call, one or those of a mesh, and how they hold queries and items.
+"""The devices of a call, one device or a mesh, and how they hold queries and items.
 
-On a mesh, queries are cut into as many parts as there are devices along their axis. A
-device takes the queries of its own part, batch by batch, and keeps their values: no
-embedding of a query moves, nor does any score. Along the axis of items, devices share a
-query, and exchange its candidates and counts (see `rank_catalog`).
+On a mesh, queries are cut into one part for each device along their axis. A device takes
+the queries of its own part, batch by batch, and keeps their values: no embedding of a query
+moves, nor does any score. Along the axis of items, devices share a query, and exchange its
+candidates and counts (see `rank_catalog`).
 """
 
 import dataclasses
@@ -24,9 +24,9 @@ from jax_rank_metrics._ground import inputs, types
 T = TypeVar("T")
 # Arrays of a batch come from the host, and are traced inside the program.
 Array = jax.Array | np.ndarray
-# A pytree of specs, in which one stands for all arrays below its place.
+# A pytree of specs, in which one spec may take the place of a subtree of arrays.
 Specs = Any
-# The spec of an array that every device has.
+# The spec of an array that every device holds whole.
 EVERYWHERE = PartitionSpec()
 
 
@@ -34,15 +34,16 @@ EVERYWHERE = PartitionSpec()
 class Devices:
     """The devices that share the work, and how they hold arrays; hashable, static.
 
-    One device, which has no mesh, runs what many run, without `jax.shard_map` and
+    A single device has no mesh. It runs the same code without `jax.shard_map` and
     collectives: specs mean nothing to it, and arrays stay where they are.
 
     Attributes:
-        mesh: The devices, of this process and of all others. None is one device: that of
-            the items, or the default.
+        mesh: The devices, of this process and of all others. None means one device: the
+            device of the items, or the default one.
         queries_axis: The mesh axis or axes over which queries are cut; None if every
             device has all of them.
-        items_axis: The same for items.
+        items_axis: The mesh axis or axes over which items are cut; None if every device
+            has all of them.
     """
 
     mesh: Mesh | None = None
@@ -51,12 +52,12 @@ class Devices:
 
     @property
     def num_query_parts(self) -> int:
-        """Into how many parts queries are cut."""
+        """The number of parts into which queries are cut."""
         return self._size(self.queries_axis)
 
     @property
     def num_item_parts(self) -> int:
-        """Into how many parts items are cut."""
+        """The number of parts into which items are cut."""
         return self._size(self.items_axis)
 
     @property
@@ -77,7 +78,7 @@ class Devices:
     def map(
         self, function: Callable[..., T], in_specs: Specs, out_specs: Specs
     ) -> Callable[..., T]:
-        """Returns the function as each device computes it for its own parts."""
+        """Returns a function that runs `function` on each device, on its own parts."""
         # A mesh of one device would cost every first call more, and fail under another mesh
         # that is set around the call.
         if self.mesh is None:
@@ -87,14 +88,14 @@ class Devices:
         )
 
     def batch_size(self, size: int) -> int:
-        """Returns how many queries share a batch: a multiple of the number of parts."""
+        """Returns the size, rounded up to a multiple of the number of parts of queries."""
         return size + -size % self.num_query_parts
 
     def put_tree(self, tree: T, specs: Specs) -> T:
-        """Puts a pytree; `specs` has the spec of each array, or of several in one."""
+        """Puts the arrays of a pytree on the devices, cut as `specs` says."""
         if self.mesh is None:
             return tree
-        # The tree may have None, or several arrays, where there is one spec.
+        # One spec may belong to None or to several arrays of the tree.
         return jax.tree.map(
             lambda spec, part: jax.tree.map(lambda array: self.put(array, spec), part),
             specs,
@@ -102,45 +103,49 @@ class Devices:
         )
 
     def items(self, name: str, items: Array) -> Array:
-        """Returns an array over items, cut over their axis; added items are zeros."""
+        """Returns an array over items, cut over their axis, with zeros for added items."""
         if self.mesh is None or is_global(items):
             return self.put(inputs.real(name, items), self.of_items)
-        # As one array on a device, items would have to fit there: every process reads from
-        # the host what its own devices need.
+        # All items may not fit on one device, so leave them on the host, from which every
+        # process reads the parts of its own devices.
         return self.put(_on_host(name, items), self.of_items)
 
     def table(self, table: Array, spec: PartitionSpec) -> Array:
-        """Returns an array over queries as it is held between batches.
+        """Returns an array over queries in the form in which it is held between batches.
 
-        A mesh cuts a global array as `spec` says. Any other array stays where it is.
+        On a mesh, a global array is cut as `spec` says, and any other array becomes an
+        array of NumPy. Without a mesh, the array stays as it is.
         """
         if self.mesh is None:
             return table
-        # On the host, every process has all rows, and cuts each batch anew.
+        # Every process has all rows on the host, and cuts each batch from them.
         return self.put(table, spec) if is_global(table) else np.asarray(table)
 
     def rows(
         self, name: str, table: Array, indices: np.ndarray, spec: PartitionSpec
     ) -> Array:
-        """Returns the rows of a batch; of a global array, each device takes its own."""
+        """Returns the rows of a batch; each device takes its own rows of a global array."""
         if self.mesh is None:
             return inputs.real(name, table[indices])
         if not isinstance(table, jax.Array):
             return _on_host(name, table[indices])
-        # Parts have equally many rows: of 6 rows in 2 parts, row 4 is row 1 of its part.
+        # All parts have the same number of rows: with 6 rows in 2 parts, row 4 is row 1 of
+        # the second part.
         in_parts = indices % (len(table) // self.num_query_parts)
         return _take_rows(self, spec, table, self.put(in_parts, self.of_queries))
 
     def put(self, x: Array, spec: PartitionSpec) -> Array:
         """Returns a global array that is cut as `spec` says, with zeros added at its ends.
 
-        Zeros are added where the devices do not divide an axis: 5 rows over 2 devices
-        become 6. An array that is cut so already is returned as it is, and so is any
-        array where one device does the work, and a key, which every process has.
+        Zeros are added if the devices do not divide an axis: 5 rows over 2 devices
+        become 6. Three arrays are returned unchanged: an array that is already cut in
+        this way, any array if one device does the work, and a key, because every process
+        has it.
 
         Args:
-            x: An array of NumPy or JAX that every process holds, of which each reads what
-                its own devices need; or a global array, which is cut anew if need be.
+            x: An array of NumPy or JAX that every process holds, and from which each reads
+                the parts of its own devices; or a global array, which is cut anew if
+                necessary.
             spec: For each axis, the mesh axes over which it is cut.
         """
         if self.mesh is None or jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
@@ -149,15 +154,17 @@ class Devices:
         # For each axis, the number of its parts: [2, 1] for queries over two devices.
         factors = [self._size(axes) for axes in spec] + [1] * (x.ndim - len(spec))
         shape = tuple(n + -n % m for n, m in zip(x.shape, factors, strict=True))
-        # Of a global array, no process may read the parts of others: it is cut on devices.
+        # A process cannot read the parts of a global array that other processes hold, so
+        # the devices cut it anew.
         if is_global(x):
             x = x if x.shape == shape else _padded(x, shape)
             return x if x.sharding == sharding else jax.device_put(x, sharding)
         values, dtype = np.asarray(x), jax.dtypes.canonicalize_dtype(x.dtype)
 
         def part(index: Any) -> np.ndarray:
-            # The last part of an axis is shorter than what its device gets, or empty: of
-            # 5 rows on 2 devices, the second gets rows 3 and 4, and a row of zeros.
+            # The last parts of an axis may be shorter than the others, or empty, so fill
+            # them with zeros: with 5 rows on 2 devices, the second gets rows 3 and 4, and
+            # a row of zeros.
             held = values[index]
             sizes = [
                 len(range(*i.indices(n))) for i, n in zip(index, shape, strict=True)
@@ -178,8 +185,8 @@ class Devices:
 def _on_host(name: str, values: Any) -> np.ndarray:
     """Checks that values are real numbers, and leaves them on the host."""
     values = np.asarray(values)
-    # Integers of 64 bits may not fit 32, which only all of them tell. Of floats, the dtype
-    # alone is checked: they may be a file that does not fit in memory.
+    # Check the values of integers, because 64 bits may not fit 32. Check only the dtype of
+    # floats, because they may be a file that does not fit in memory.
     if values.dtype.kind in "iu":
         return np.asarray(inputs.real(name, values))
     inputs.real(name, values[:0])
@@ -190,7 +197,7 @@ def _on_host(name: str, values: Any) -> np.ndarray:
 def _take_rows(
     devices: Devices, spec: PartitionSpec, table: jax.Array, indices: jax.Array
 ) -> jax.Array:
-    """Returns rows of a table that is cut as `spec` says; each device has own indices."""
+    """Returns rows of a table that is cut as `spec` says; each device has its indices."""
     take: Callable[..., jax.Array] = devices.map(
         lambda table, indices: table[indices], (spec, devices.of_queries), spec
     )
@@ -207,9 +214,10 @@ class Argument(NamedTuple):
     """An argument that may be a global array.
 
     Attributes:
-        name: What messages call it.
-        value: What was passed.
-        axes: What its first axes hold: "queries", "items", or the one and the other.
+        name: Its name in messages.
+        value: Its value.
+        axes: The contents of its first axes: "queries", "items", or first the one and then
+            the other.
     """
 
     name: str
@@ -223,17 +231,17 @@ def read_devices(
     items_axis: types.AxisNames | None,
     arguments: Sequence[Argument],
 ) -> Devices:
-    """Returns the devices that a call is to use; one device without a mesh.
+    """Returns the devices that a call uses; one device without a mesh.
 
-    Without `mesh`, it is the one over which arguments are sharded; and where no axis is
-    named, axes are those along which they are.
+    Without `mesh`, the mesh is read from the arguments that are sharded. If neither axis
+    is named, the axes are read from them, too.
 
     Raises:
         TypeError: if `mesh` is no mesh, if an axis is not named by strings, or if an
             argument is traced.
-        ValueError: if an axis is not of the mesh, or is to cut both queries and items; if
-            there are axes and no mesh, or a mesh and no axes; if there is no mesh and
-            arguments do not say in one way how they are sharded.
+        ValueError: if an axis is not in the mesh, or would cut both queries and items; if
+            there are axes and no mesh, or a mesh and no axes; if arguments are sharded in
+            different ways, or their sharding names no axes.
     """
     axes = {
         "queries": _checked_names("queries_axis", queries_axis),
@@ -242,15 +250,16 @@ def read_devices(
     is_named = any(axes.values())
     if mesh is not None and not isinstance(mesh, Mesh):
         raise TypeError(
-            f"mesh is {inputs.kind_of(mesh)}; pass what jax.make_mesh makes"
+            f"mesh is {inputs.kind_of(mesh)}; pass a mesh, as jax.make_mesh returns it"
         )
     for argument in arguments:
         if isinstance(argument.value, Tracer):
             raise TypeError(
                 f"{argument.name} is traced; make this call outside of jax.jit"
             )
-    # An array on one device, and copies on all devices of this process, say nothing.
-    # What the caller names is used as it is. Arguments that are cut say the rest.
+    # Use the mesh and axes that the caller names, and read the others from arguments that
+    # are cut. An array on one device does not tell them, nor do copies on all devices of
+    # this process.
     if mesh is None or not is_named:
         for argument in filter(_is_cut, arguments):
             if mesh is None:
@@ -260,20 +269,22 @@ def read_devices(
     if mesh is None:
         if is_named:
             raise ValueError(
-                "queries_axis or items_axis came without a mesh; pass mesh"
+                "queries_axis or items_axis is given, but there is no mesh; pass mesh"
             )
         return Devices()
     for name in itertools.chain(*axes.values()):
         if name not in mesh.axis_names:
-            raise ValueError(f"{name!r} is none of the mesh axes {mesh.axis_names}")
+            raise ValueError(
+                f"{name!r} is not an axis of the mesh, whose axes are {mesh.axis_names}"
+            )
     if shared_axes := set(axes["queries"]) & set(axes["items"]):
         raise ValueError(
-            f"the mesh axes {sorted(shared_axes)} would cut queries and items; pass "
+            f"the mesh axes {sorted(shared_axes)} would cut both queries and items; pass "
             "mesh, and queries_axis and items_axis that have no axis in common"
         )
     if not any(axes.values()) and not any(map(_is_cut, arguments)):
         raise ValueError(
-            "a mesh came without an axis; pass queries_axis, items_axis or both, of "
+            "mesh is given without an axis; pass queries_axis, items_axis or both, from "
             f"{mesh.axis_names}"
         )
     return Devices(mesh, axes["queries"] or None, axes["items"] or None)
@@ -295,12 +306,12 @@ def _checked_names(name: str, axes: types.AxisNames | None) -> tuple[str, ...]:
 
 
 def is_global(value: object) -> TypeGuard[jax.Array]:
-    """Whether this is an array that lies on several devices."""
+    """True if this is an array that lies on several devices."""
     return isinstance(value, jax.Array) and len(value.sharding.device_set) > 1
 
 
 def _is_cut(argument: Argument) -> bool:
-    """Whether several devices hold parts of an argument, or other processes copies."""
+    """True if several devices hold parts of an argument, or other processes copies."""
     x = argument.value
     return is_global(x) and not (x.is_fully_addressable and x.is_fully_replicated)
 
@@ -311,14 +322,14 @@ def _mesh_of(argument: Argument) -> Mesh:
         return sharding.mesh
     raise ValueError(
         f"{argument.name} is sharded over devices, and its {type(sharding).__name__} names "
-        f"no axes; pass mesh, and {argument.axes[0]}_axis, over which it is to be cut"
+        f"no axes; pass mesh, and the axis that cuts it as {argument.axes[0]}_axis"
     )
 
 
 def _read_axes(
     argument: Argument, mesh: Mesh, axes: dict[str, tuple[str, ...]]
 ) -> None:
-    """Adds to `axes` those over which an argument is cut, or raises."""
+    """Adds to `axes` the mesh axes over which an argument is cut, or raises."""
     sharding, cure = argument.value.sharding, "pass mesh, queries_axis and items_axis"
     # Meshes of the same devices in the same shape may differ in the names of their axes.
     if _mesh_of(argument).devices.tolist() != mesh.devices.tolist():
@@ -331,8 +342,8 @@ def _read_axes(
         if index >= len(argument.axes):
             raise ValueError(
                 f"{argument.name} is sharded along its axis {index}, as {sharding.spec}, "
-                f"and only {' and '.join(argument.axes)} can be; {cure}, and it is "
-                "sharded anew"
+                f"but only the axes of {' and '.join(argument.axes)} can be sharded; "
+                f"{cure}, and it will be sharded anew"
             )
         known = axes[argument.axes[index]]
         if known not in ((), names):

@@ -1,4 +1,4 @@
-"""The loop that all drivers share: batches, their programs, and values of all queries."""
+"""The loop that drivers share: runs the programs of batches, and collects all values."""
 
 import collections
 import contextlib
@@ -38,12 +38,12 @@ T = TypeVar("T")
 # Batches that the device works on while the host prepares the next one.
 BATCHES_AHEAD = 2
 
-# More items than there can be, while their number is not known.
+# An upper bound of the number of items, for when it is not known.
 MAX_ITEMS = 2**31 - 1
 
-# Why metrics may be undefined for all queries, by what these are called.
+# Why metrics may be undefined for all queries, by the noun for a query.
 _WHY_UNDEFINED = {
-    USER: "nobody has a relevant item that may be recommended (relevant holds {} entries, "
+    USER: "no user has a relevant item that may be recommended (relevant holds {} entries, "
     "and the largest label is {:g})",
     QUERY: "no query has a relevant item in its list",
 }
@@ -60,7 +60,7 @@ class Values(NamedTuple):
 
     Attributes:
         lists: The values of each metric.
-        items: `[queries, k]`, the ids of the first items; −1 where there are no more.
+        items: `[queries, k]`, the ids of the first items; −1 after the last item.
     """
 
     lists: list[per_list.PerList]
@@ -68,7 +68,7 @@ class Values(NamedTuple):
 
     @classmethod
     def zeros(cls, num_queries: int, k: int, like: "Values") -> "Values":
-        """Returns room for the values of all queries, of which a batch tells the kinds."""
+        """Returns empty values of all queries, with the dtypes and shapes of a batch."""
         lists = jax.tree.map(
             lambda rows: np.zeros((num_queries, *rows.shape[1:]), rows.dtype),
             like.lists,
@@ -76,7 +76,7 @@ class Values(NamedTuple):
         return cls(lists, np.full((num_queries, k), -1, np.int32))
 
     def write(self, indices: np.ndarray, values: "Values") -> None:
-        """Writes the values of a batch, whose ids may be fewer than k, in place."""
+        """Writes the values of a batch in place; it may have fewer than k ids a query."""
 
         def write(array: np.ndarray, of_batch: np.ndarray) -> None:
             array[indices, *(slice(n) for n in of_batch.shape[1:])] = of_batch
@@ -89,17 +89,17 @@ class Values(NamedTuple):
         weights: np.ndarray | None,
         reads_labels: Sequence[bool],
     ) -> "Values":
-        """Returns values as they enter means: with weights, without those left out.
+        """Returns the values that enter means: with weights, and without skipped queries.
 
-        Where undefined values are skipped, a query counts if any of the metrics that read
-        labels is defined for it: a user without a relevant item that may be found does not.
-        Ratios of sums say so for each cutoff; one of them is enough. Nothing else that is
-        measured of such a query counts then.
+        If undefined values are skipped, a query counts only if a metric that reads labels
+        is defined for it. A user whose relevant items cannot be found therefore counts in
+        no mean, and in no list of items either. Ratios of sums are defined or not for each
+        cutoff; one defined cutoff is enough.
 
         Args:
             undefined: What undefined values count for.
-            weights: `[queries]`, what each weighs; None if all weigh the same.
-            reads_labels: Which of the lists are of metrics that read labels.
+            weights: `[queries]`, the weight of each; None if all weigh the same.
+            reads_labels: For each of the lists, True if its metric reads labels.
         """
         # The values keep `undefined`, so that `compare` counts such queries as means do.
         lists = [
@@ -112,7 +112,7 @@ class Values(NamedTuple):
             return Values(lists, self.items)
         judged = itertools.compress(lists, reads_labels)
         defined = [values.defined for values in judged]
-        # Of ratios [queries, cutoffs] become [queries], as all others are.
+        # Reduce ratios of sums, [queries, cutoffs], to the shape [queries] of the others.
         defined = [array.any(tuple(range(1, array.ndim))) for array in defined]
         is_counted = functools.reduce(operator.or_, defined)
         lists = [
@@ -123,12 +123,12 @@ class Values(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over queries, on the host: no program depends on their number.
+    """Sums over queries, on the host, so that no program depends on their number.
 
     Attributes:
         of_means: The sums of each mean.
-        is_defined: `[means]` bool, whether each is defined for any query.
-        exposure: How often each item was found; None if nobody asks.
+        is_defined: `[means]` bool, True if the metric is defined for any query.
+        exposure: How often each item was found; None if it is not needed.
     """
 
     of_means: list[on_host.HostSums]
@@ -142,9 +142,9 @@ class Sums(NamedTuple):
         """Adds up the values of queries.
 
         Args:
-            values: Values as they enter means.
+            values: Values as they enter means, from `counted`.
             kinds: The kind of state of each mean.
-            num_items: The number of items; None if nobody asks for their counts.
+            num_items: The number of items; None if their counts are not needed.
         """
         of_means = [
             on_host.HostSums.of_lists(lists, kind)
@@ -172,10 +172,10 @@ class Sums(NamedTuple):
 
 
 def exposure_of(rows: np.ndarray, num_items: int) -> Exposure:
-    """Counts how often each item was found, in NumPy: no program for any number of lists.
+    """Counts how often each item was found, in NumPy, which compiles no program.
 
     Args:
-        rows: `[lists, k]`, the rows of items; −1 where there are no more.
+        rows: `[lists, k]`, the rows of items; −1 after the last item of a list.
         num_items: The number of items.
     """
     counts = np.bincount(rows[rows >= 0], minlength=num_items).astype(np.int32)
@@ -194,21 +194,22 @@ def run(
     keeps_lists: bool = True,
     remarks: Iterable[str] = (),
 ) -> tuple[Evaluation, dict[str, Any], np.ndarray]:
-    """Runs all batches of a job, each started ahead of those that are waited for.
+    """Runs all batches of a job; batches are started before earlier ones are done.
 
     Args:
         job: The job.
-        catalog: Arrays over the items, but for the vectors of the scorer.
+        catalog: Arrays over the items, except for the vectors of the scorer.
         batches: The division of its queries.
         undefined: What undefined values count for.
         progress: See `reporting`.
-        list_weights: What each query weighs in means, as it was passed.
-        keeps_lists: Whether the values of every query are returned, beside the states.
-        remarks: What else was probably not intended.
+        list_weights: The weight of each query in means, as it was passed.
+        keeps_lists: True to return the values of every query, besides the states.
+        remarks: Remarks of the driver on other probable mistakes.
 
     Returns:
-        The evaluation; the fields of what users were shown, see `UserEvaluation`; and
-        which queries have an item with a score of −∞, if the options ask.
+        The evaluation; the fields `shown_rows` and `total_exposure` of `UserEvaluation`;
+        and `[queries]` bool, True if a query has an item with a score of −∞ (with
+        `options.finds_inf`; otherwise all False).
 
     Raises:
         ValueError: if the scores of a query hold NaN, or if its gains overflow; if a metric
@@ -216,7 +217,7 @@ def run(
     """
     options = job.options
     bounds, names = options.bounds, [bound.name for bound in options.bounds]
-    # A geometric mean has another state than a mean.
+    # Metrics differ in their states: a geometric mean has another state than a mean.
     kinds = [bound.state for bound in bounds]
     reads_labels = [bound.spec.reads_labels for bound in bounds]
     names_of_queries, num_queries = job.ids[0].of_rows(job.rows), job.rows.size
@@ -252,7 +253,7 @@ def run(
                 sums = Sums.of(of_batch, kinds, num_counted).plus(sums)
     lists, items, rows = {}, np.zeros((0, options.k), np.int32), None
     if values is not None:
-        items = values.items  # also those of queries that count in no mean
+        items = values.items  # including items of queries that count in no mean
         values = values.counted(undefined, all_weights, reads_labels)
         sums = Sums.of(values, kinds, None)
         lists = dict(zip(names, values.lists, strict=True))
@@ -282,14 +283,15 @@ def run(
 def signatures_of(
     job: EvaluationJob, undefined: types.Undefined
 ) -> dict[str, Signature]:
-    """Returns the signature of each metric of a job; NaN and labels below 0 have raised."""
+    """Returns the signature of each metric of a job."""
+    # NaN and labels below 0 are errors here, because drivers raise for them.
     options, scores = job.options, jax.dtypes.canonicalize_dtype(float).name
     choices = {**job.choices, "undefined": undefined}
     choices |= {"negative": "error", "nan": "error"}
     choices |= {"infinite": "unretrieved" if options.skips_inf else "ranked"}
     results = {}
     for bound in options.bounds:
-        # What users are shown is ordered by a hash that differs between them.
+        # The hash that orders a user's tied items differs between users.
         is_hashed = job.unit == USER and options.reads_hash(bound)
         ties = "user-hash" if is_hashed else options.ties
         results[bound.name] = signature(bound, ties=ties, scores=scores, **choices)
@@ -302,13 +304,13 @@ def _remarks(
     states: dict[str, Mean],
     is_defined: np.ndarray,
 ) -> list[str]:
-    """Returns what was probably not intended, as the states of all queries show."""
+    """Returns remarks on probable mistakes that the states of all queries show."""
     bounds = job.options.bounds
     known = [bound.name for bound in itertools.compress(bounds, is_defined)]
     unknown, remarks = [bound for bound in bounds if bound.name not in known], []
     if job.rows.size == 1 and (relevant := job.judgements.relevant) is not None:
         counts = job.scorer.num_items or 0, np.count_nonzero(relevant.data > 0)
-        cure = f"pass those of each of the {job.unit[1]}"
+        cure = f"pass the relevant items of each of the {job.unit[1]}"
         remarks += remark_on_one_list(*counts, cure)
     if job.unit in _WHY_UNDEFINED and unknown:
         remarks.append(
@@ -317,7 +319,7 @@ def _remarks(
             f"{_why_undefined(job, unknown)}; "
             "jrm.check(scores=…, relevant_ids=…) looks for the cause"
         )
-    # Where lower is better, users who count 0 look like the best ones.
+    # If lower is better, a user who counts 0 looks like the best one.
     if undefined == "zero":
         counts = [
             ((name,), (int(states[name].undefined), int(states[name].lists)))
@@ -329,7 +331,7 @@ def _remarks(
 
 
 def _why_undefined(job: EvaluationJob, bounds: Iterable[spec.Bound]) -> str:
-    """Returns why metrics are undefined for all queries: their thresholds, or what is."""
+    """Returns why metrics are undefined for every query: thresholds, or no relevant item."""
     if job.judgements.relevant is None:
         return _WHY_UNDEFINED[job.unit]
     labels = job.judgements.relevant.data
@@ -353,7 +355,7 @@ def _message(
         return gains.overflow_message(name)
     return (
         f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
-        "for chance read the rank of the only one; leave these metrics out, or pass one "
+        "for chance need a single relevant item; leave these metrics out, or pass one "
         "relevant item for each"
     )
 
@@ -369,13 +371,15 @@ def _over_batches(
     devices, num_items, num_done = job.devices, job.scorer.num_items or 0, 0
     program = programs.measure_catalog
     if job.judgements.membership is not None:
-        # Each batch brings the embeddings of its own candidates; the program has no items.
+        # Each batch brings the embeddings of its own candidates, so the program needs no
+        # items.
         program, num_items = programs.measure_candidates, 0
         catalog = catalog._replace(item_mask=None)
     elif isinstance(job.scorer, scorers.Embeddings):
         name, items = job.scorer.names[1], job.scorer.items
         catalog = catalog._replace(items=devices.items(name, items))
-    # Once for all batches; from here on, items may be longer by padding that is masked.
+    # Put the catalogue once for all batches. From here on, items may end with padding,
+    # which is masked.
     catalog = programs.put_catalog(devices, catalog, num_items)
     run_batch = functools.partial(programs.run_batch, devices, program, job.options)
     started = (
@@ -395,11 +399,11 @@ def _over_parts(
     mask: np.ndarray | None,
     report: Progress,
 ) -> Results:
-    """Passes all batches through a part of the items before the next one is read.
+    """Passes all batches through a part of the items before the next part is read.
 
-    So the items are read once; twice where a metric reads whole lists. The share of items
-    that have been read is reported as that share of queries, where the number of items is
-    known; and all queries at the end.
+    So the items are read once, or twice if a metric reads whole lists. If the number of
+    items is known, progress is reported as the share of items that have been read,
+    times the number of queries. At the end, all queries are reported.
     """
     options, devices, num_queries = job.options, job.devices, job.rows.size
     blocks, run_batch = job.scorer.items, functools.partial(programs.run_batch, devices)
@@ -414,7 +418,7 @@ def _over_parts(
         )
         return programs.put_catalog(devices, of_part, 0)
 
-    # Programs begin and end with some part of the items, of which they read the shape.
+    # The first and the last program need a part only for its shape, so any part will do.
     last_part = put(host_blocks.Part(blocks.example, np.ones(1, bool), 0))
     num_items = blocks.num_items
     known = options._replace(num_items=num_items)
@@ -424,7 +428,7 @@ def _over_parts(
     rounds = (programs.extend, programs.count)[: 2 if options.whole_list_metrics else 1]
     for number, program in enumerate(rounds):
         if program is programs.count:
-            # From 0 on, how many items score above each relevant one: [batch, relevant].
+            # Count from 0 how many items score above each relevant item: [batch, relevant].
             states = [
                 state._replace(counts=outranking.Outranking.zeros(state.keys.shape))
                 for state in states
@@ -435,13 +439,14 @@ def _over_parts(
                 run_batch(program, options, last_part, queries, state)
                 for queries, state in zip(arrays, states, strict=True)
             ]
-            # The device works on a part while the host reads the next one, and no more.
+            # Let the device work on one part while the host reads the next, but do not read
+            # further ahead, because waiting parts would fill the memory.
             jax.block_until_ready(previous)
             if num_items is not None:
                 num_read = min(part.first_id + len(part.exists), num_items)
                 share = (number + num_read / num_items) / len(rounds)
                 report(int(share * num_queries), num_queries)
-        # An iterator may have had fewer items than an id says.
+        # An iterator may have held fewer items than the largest id needs.
         assert blocks.num_items is not None
         if options.missed_from is None:
             job.judgements.check_known_items(blocks.num_items, job.ids[0])
@@ -454,7 +459,7 @@ def _over_parts(
 
 def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
     """Yields the same results, each only when the next `num_ahead` have been started."""
-    # While a batch is waited for, the device has work, and the host prepares arrays.
+    # So the device has work, and the host prepares arrays, while a result is fetched.
     started: collections.deque[T] = collections.deque()
     for result in results:
         started.append(result)
@@ -467,12 +472,12 @@ def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
 def reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
     """Gives a `with` block the function to which it reports progress.
 
-    That function takes the number of queries done and the number of all queries.
+    This function takes the number of queries done and the number of all queries.
 
     Args:
-        progress: True for one that moves a bar of rich, which is drawn until the block
-            ends. False for one that does nothing. A function is given as it is.
-        unit: What queries are called, such as "users".
+        progress: True to move a progress bar of rich, which is drawn until the block ends.
+            False to do nothing. A function is given to the block as it is.
+        unit: The plural noun for a query, such as "users".
 
     Raises:
         TypeError: if `progress` is anything else.
