@@ -331,7 +331,7 @@ def _remarks(
 
 
 def _why_undefined(job: EvaluationJob, bounds: Iterable[spec.Bound]) -> str:
-    """Returns why metrics are undefined for every query: thresholds, or no relevant item."""
+    """Returns why metrics are undefined for all queries: thresholds or missing labels."""
     if job.judgements.relevant is None:
         return _WHY_UNDEFINED[job.unit]
     labels = job.judgements.relevant.data

@@ -12,23 +12,23 @@ from jax_rank_metrics._engine.sources import host_blocks
 from jax_rank_metrics._engine.sources.tokens import TokenItems
 from jax_rank_metrics._runs.drivers import devices
 
-# How messages name what numbers make NaN, beside NaN itself.
+# Names, in messages, the operations that make NaN of numbers other than NaN.
 INFINITIES = "inf − inf and inf/inf are nan"
 
 Kind = Literal["nan", "infinite"]
 
 
 class Vectors(NamedTuple):
-    """Vectors of which scores are made: those of all items, or of the query that has NaN.
+    """Vectors that are scored: the vectors of all items, or of the query that has NaN.
 
     Attributes:
         name: The argument, such as "items".
         values: `[vectors, …]` of NumPy or JAX, or blocks that the host reads.
         number: How many vectors there are; arrays on a mesh may be longer.
-        mask: `[vectors]` bool, those that are read; None for all.
-        query: What the only vector that is read belongs to, such as "query 3"; None for
-            items.
-        name_of: Returns what messages call an item.
+        mask: `[vectors]` bool, the vectors that are read; None for all.
+        query: The name of the query if only its vector is read, such as "query 3"; None
+            for items.
+        name_of: A function that returns the name of an item in messages.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Vectors(NamedTuple):
     name_of: Callable[[int], Any] = int
 
     def remark(self, kind: Kind) -> str | None:
-        """Says which vectors hold numbers of a kind; None if none does."""
-        # `first` is the first such vector of all parts, counted through them.
+        """Says which vectors hold numbers of a kind; None if no vector does."""
+        # `first` is the index of the first such vector, counted through all parts.
         total, first = 0, 0
         for start, values, mask in self._parts():
-            if jnp.issubdtype(values.dtype, jnp.floating):  # integers are all finite
+            if jnp.issubdtype(values.dtype, jnp.floating):  # integers are always finite
                 number, index = map(int, _find(kind, values, mask))
                 first = first if total or not number else start + index
                 total += number
@@ -58,7 +58,7 @@ class Vectors(NamedTuple):
 
     @property
     def cure(self) -> str:
-        """The other thing to do about such vectors, for a message."""
+        """The alternative advice about such vectors, for the end of a message."""
         return ", or leave such items out by item_mask" if self.query is None else ""
 
     def _parts(self) -> Iterator[tuple[int, Any, Any]]:
@@ -70,21 +70,21 @@ class Vectors(NamedTuple):
                 yield index, tokens[None], np.array([is_read])
         elif not isinstance(blocks, host_blocks.HostBlocks):
             yield 0, blocks, self.mask
-        elif blocks.is_repeatable:  # an iterator has been read, and says nothing
+        elif blocks.is_repeatable:  # an iterator is used up, so it cannot be searched
             for part in blocks.parts(1):
                 mask = part.exists if self.mask is None else part.cut(self.mask)
                 yield part.first_id, part.items, mask
 
 
 def nan_message(scores: str, sources: Sequence[Vectors], otherwise: str) -> str:
-    """Returns the message for scores of which one is NaN.
+    """Returns the error message for scores that hold NaN.
 
     Args:
-        scores: Which scores these are, such as "the scores of query 3".
-        sources: The vectors of which they were made.
-        otherwise: What made NaN if all vectors are finite.
+        scores: The name of the scores, such as "the scores of query 3".
+        sources: The vectors that were scored.
+        otherwise: The cause of NaN if all vectors are finite, and what to do.
     """
-    # NaN in a vector is the likelier cause, and infinity the next one.
+    # NaN in a vector is the most likely cause, and infinity the next.
     for source in sources:
         if text := source.remark("nan"):
             return f"{scores} hold nan: {text}; pass numbers{source.cure}"
@@ -99,7 +99,7 @@ def nan_message(scores: str, sources: Sequence[Vectors], otherwise: str) -> str:
 
 def _find(kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
     """Counts the vectors with numbers of a kind, and finds the first of them."""
-    # Of a global array, no process may read all parts: the devices look for it.
+    # No process can read all parts of a global array, so the devices search it.
     if devices.is_global(values):
         return _find_on_mesh(kind, values, mask)
     mask = mask if mask is None else np.asarray(mask)
@@ -108,7 +108,7 @@ def _find(kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
 
 def _count(library: Any, kind: Kind, values: Any, mask: Any) -> tuple[Any, Any]:
     is_kind = library.isnan if kind == "nan" else library.isinf
-    # [vectors] bool, whatever their axes.
+    # [vectors] bool: reduce all other axes, however many there are.
     has_kind = library.any(is_kind(values), axis=tuple(range(1, values.ndim)))
     if mask is not None:
         has_kind = has_kind & mask

@@ -2,20 +2,21 @@
 
 A program is a function `(options, catalog, queries, state) → state | result`. `run_batch`
 compiles it, and each device runs it on the queries of its own part. Two programs measure a
-batch as a whole, and need no state:
+batch at once, and need no state:
 
     measure_catalog     ranks all items
     measure_candidates  ranks the candidates of each query
 
-Four pass a batch through parts of the items, one part after the other:
+Four programs pass a batch through parts of the items, one part after the other:
 
     start ──► extend, with each part ──┬────────────────────────────► finish
                                        └──► count, with each part ──┘
                                             if a metric reads whole lists
 
-The last two of a line return a `BatchResult`, the others the next `StreamState`. Options
-are static, and each of their values compiles a program. `num_items` is therefore set for
-`start` and `finish` alone: `extend` and `count` serve catalogues of every size.
+`finish` returns a `BatchResult`, as do the two programs above; `start`, `extend` and
+`count` return the next `StreamState`. Options are static, and each of their values compiles
+a program. So only `start` and `finish` are given `num_items`: `extend` and `count` serve
+catalogues of every size.
 """
 
 import dataclasses
@@ -56,20 +57,20 @@ class Fault(enum.IntEnum):
     """Reasons to stop an evaluation at a query."""
 
     REFUSED = 1  # a metric cannot read its relevant items
-    NAN = 2  # one of its scores that are read is NaN
-    NEGATIVE = 3  # it loses items, to which `label_fn` gives labels below 0 or NaN
+    NAN = 2  # a score that metrics read is NaN
+    NEGATIVE = 3  # `label_fn` removes items, by labels below 0 or NaN
     GAINS = 4  # one of its gains is not finite
 
 
 class CatalogArrays(NamedTuple):
-    """Arrays over the items, for all batches; None where there is none.
+    """Arrays over the items, for all batches; each may be None.
 
     Attributes:
-        items: `[items, …]`, such as embeddings; None where batches bring scores.
+        items: `[items, …]`, such as embeddings; None if batches bring scores.
         item_mask: `[items]` bool, the items that may be found.
         attributes: A pytree of arrays `[items, …]`, which `label_fn` reads.
-        similarity: What scores queries and items.
-        columns: By name, `[items, …]`, what is known of all items, on every device.
+        similarity: The function that scores queries and items.
+        columns: The columns of all items by name, `[items, …]`, whole on every device.
         wide_columns: The columns that are cut as the items are.
         first_id: `[]` int32, the id of the first item, if these are a part of the items.
     """
@@ -83,11 +84,11 @@ class CatalogArrays(NamedTuple):
     first_id: Array | None = None
 
 
-# The first ranks and the places of relevant items, or None where no metric reads them. With
-# both, the scores of a block are computed twice, and never kept.
+# A ranking of the first ranks, and one of the places of relevant items. Either is None if
+# no metric reads it. With both, the scores of a block are computed twice, and never kept.
 Rankings = tuple[RankingData | None, RankingData | None]
 
-# Takes what `run_batch` does, but for the devices, and returns a state or a result.
+# Takes options, the catalogue, the queries and a state; returns a state or a result.
 Program = Callable[[Options, CatalogArrays, QueryBatch, Any], R]
 
 
@@ -97,14 +98,14 @@ def list_weights(queries: QueryBatch) -> jax.Array:
 
 
 def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
-    """Returns the seeds of tied items, `[queries, 2]`, where queries have some."""
+    """Returns the seeds that order tied items, `[queries, 2]`; None without `tie_ids`."""
     return None if queries.tie_ids is None else seeds_of(jnp.asarray(queries.tie_ids))
 
 
 def item_columns_of(
     options: Options, catalog: CatalogArrays
 ) -> dict[str, item_columns.ItemColumn]:
-    """Returns what is known of all items, of which a device may have only a part."""
+    """Returns the columns of all items; a device may hold only a part of wide ones."""
     parts = (catalog.columns, None), (catalog.wide_columns, options.items_axis)
     return {
         name: item_columns.ItemColumn(values, axis, knows_all=True)
@@ -116,7 +117,7 @@ def item_columns_of(
 def catalog_of(
     options: Options, catalog: CatalogArrays, queries: QueryBatch
 ) -> blocks.Catalog:
-    """Returns the items, or a part of them, and what a batch looks for."""
+    """Returns the items, or a part of them, together with the queries of a batch."""
 
     def as_array(values: Array | None) -> jax.Array | None:
         return None if values is None else jnp.asarray(values)
@@ -127,7 +128,7 @@ def catalog_of(
     else:
         items = jnp.asarray(catalog.items)
         source = blocks.Catalog(rows, items, catalog.similarity, options.block_size)
-    # By attributes no item is listed, and the blocks say what is relevant.
+    # With attributes no relevant items are listed, because each block makes its labels.
     relevant, attributes = Relevant.empty(weights.shape), None
     if options.label_fn is not None:
         attributes = by_attributes(
@@ -141,7 +142,7 @@ def catalog_of(
         relevant = Relevant(ids, labels, {}, columns, as_array(profile_ids))
     item_mask, candidates = catalog.item_mask, as_array(queries.candidates)
     if candidates is not None:
-        # A relevant item that is no candidate is in the pool, and has no rank.
+        # A relevant item that is no candidate stays in the pool, but has no rank.
         slots = jnp.where(relevant.ids < 0, candidates.shape[-1], relevant.ids)
         item_mask = arithmetic.put(candidates, slots, jnp.ones(slots.shape, bool))
     return dataclasses.replace(
@@ -168,10 +169,10 @@ class BatchResult(NamedTuple):
         lists: The values of each metric, `[queries]` each.
         items: `[queries, k]`, the ids of the first items.
         faults: `[queries]` int32, the `Fault` of each query, or 0.
-        has_inf: `[queries]` bool, whether an item that has a rank has a score of −∞; None
-            if the options do not ask.
-        has_ties: `[queries]` bool, whether items tie that a metric reads in an order by
-            hash, which may change its value; None if no metric does.
+        has_inf: `[queries]` bool, True if an item of the first block has a rank and a
+            score of −∞; None if the options do not ask.
+        has_ties: `[queries]` bool, True if items tie that a metric reads in the order of a
+            hash, so that its value may depend on it; None if no metric reads such an order.
     """
 
     lists: list[per_list.PerList]
@@ -190,7 +191,7 @@ def read_by_metrics(
 
     Args:
         options: The options.
-        readings: Rankings, each after the metrics that read it.
+        readings: Pairs of metrics and the ranking that they read.
         ids: `[queries, k]`, the ids of the first items.
     """
     values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
@@ -217,13 +218,14 @@ def read_by_metrics(
 def measure_catalog(
     options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None = None
 ) -> BatchResult:
-    """Returns what metrics read of the ranking of all items."""
+    """Returns the values of metrics on rankings of all items."""
     source = catalog_of(options, catalog, queries)
     if options.label_fn is None:
         stream, num_items = Stream.of(source), source.total_items
         stream_state = stream.merged(stream.extended(stream.start(num_items)))
         if options.whole_list_metrics:
-            # Keys of scores do not depend on ties, so one first pass serves two policies.
+            # The keys of scores do not depend on the tie policy, so one first pass serves
+            # the top-k and the counted places.
             stream_state = stream.under(options.ties_of_places).counted(stream_state)
         rankings = _rankings_of(options, stream, stream_state, num_items)
     elif options.whole_list_metrics:
@@ -242,21 +244,21 @@ def measure_catalog(
 def start(
     options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None
 ) -> StreamState:
-    """Returns the state before any part of the items."""
+    """Returns the state of a batch before its first part of the items."""
     return Stream.of(catalog_of(options, catalog, queries)).start(options.num_items)
 
 
 def extend(
     options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
 ) -> StreamState:
-    """Returns the state after a further part, whose items may be among the first ranks."""
+    """Returns the state after one more part, whose items may enter the first ranks."""
     return Stream.of(catalog_of(options, catalog, queries)).extended(state)
 
 
 def count(
     options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
 ) -> StreamState:
-    """Returns the state after counting the items of a part that are above relevant ones."""
+    """Returns the state after counting the items of a part above each relevant item."""
     stream = Stream.of(catalog_of(options, catalog, queries))
     return stream.under(options.ties_of_places).counted(state)
 
@@ -264,9 +266,9 @@ def count(
 def finish(
     options: Options, catalog: CatalogArrays, queries: QueryBatch, state: StreamState
 ) -> BatchResult:
-    """Returns what metrics read of a state after all parts.
+    """Returns the values of metrics, from a state after all parts.
 
-    The last part stands for all: its scores are not read again.
+    Any part may be passed, because its scores are not read again.
     """
     stream = Stream.of(catalog_of(options, catalog, queries))
     assert options.num_items is not None
@@ -280,7 +282,7 @@ def _rankings_of(
     """Returns the rankings of a stream that has passed all items."""
     top_k = places = None
     if options.missed_from is not None:
-        # Count relevant items outside the catalogue as existing, but give them no rank.
+        # Relevant items outside the catalogue exist, so they count, but they have no rank.
         is_missed = stream.relevant_ids >= options.missed_from
         is_missed &= stream.judged.exists
         retrieved = state.retrieved or (state.exists, state.length)
@@ -297,10 +299,10 @@ def _rankings_of(
 def _read_rankings(
     options: Options, queries: QueryBatch, rankings: Rankings
 ) -> BatchResult:
-    """Returns what each metric reads of its ranking: the first ranks, or places."""
+    """Returns the values of each metric on the ranking that it reads, and the first ids."""
     ids = jnp.zeros((len(queries.indices), 0), jnp.int32)
     if (top_k := rankings[0]) is not None:
-        # [queries, k]: metrics may have needed a deeper top-k.
+        # [queries, k]; the top-k may be deeper, because metrics needed more ranks.
         ids = top_k.items[..., : options.k]
     readers = options.top_k_metrics, options.whole_list_metrics
     readings = zip(readers, rankings, strict=True)
@@ -311,18 +313,18 @@ def _read_rankings(
 def measure_candidates(
     options: Options, catalog: CatalogArrays, queries: QueryBatch, state: None = None
 ) -> BatchResult:
-    """Returns what metrics read of the rankings of each query's candidates."""
+    """Returns the values of metrics on rankings of each query's candidates."""
     listed_ids = jnp.asarray(queries.listed_ids)
     # [queries, listed]; scores of padding are computed too, and never read.
     scores = catalog.similarity.of_pairs(
         jnp.asarray(queries.rows), jnp.asarray(queries.items)
     )
     exists = listed_ids >= 0
-    # Where nothing is listed, an item without a rank stands for all those not listed: such
-    # a query counts like any other without a relevant item.
+    # If a query lists no item, put an item without a rank into its pool. It represents the
+    # unlisted items, so the query counts like any other one without a relevant item.
     is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
     in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
-    # As for a catalogue, items that no label was passed of were not judged.
+    # As for a catalogue, items without a label that was passed were not judged.
     membership = jnp.asarray(queries.membership)
     is_judged = membership & judgements.Membership.JUDGED > 0
     retrieved = membership & judgements.Membership.CANDIDATE > 0
@@ -331,7 +333,7 @@ def measure_candidates(
     columns = {"judged": is_judged, "pooled": is_judged}
     known = item_columns_of(options, catalog)
     wide = {name: known[name] for name in catalog.wide_columns}
-    if options.items_axis is not None:  # devices would have to take the same branches
+    if options.items_axis is not None:  # all devices would have to take the same branch
         wide = {}
     columns |= {
         n: column.of(listed_ids) for n, column in known.items() if n not in wide
@@ -350,7 +352,7 @@ def measure_candidates(
     policy = dataclasses.replace(lists.policy, seeds=_tie_seeds(queries))
     lists = dataclasses.replace(lists, ranks=ranks, policy=policy)
     ranking = rank.rank_checked(lists)
-    # The ranking knows items by their slots in the lists, [queries, k].
+    # The ranking's items are slots in the lists, [queries, k], so look up their ids.
     slots = ranking.items[..., : options.k]
     ids = jnp.take_along_axis(listed_ids, jnp.maximum(slots, 0), axis=-1)
     ids = jnp.where(slots >= 0, ids, -1)
@@ -372,7 +374,7 @@ def put_catalog(
     """Returns the arrays over items as devices hold them: cut over their axis, or whole.
 
     Items that are added to make parts equal are masked: 7 items on two devices become 8,
-    of which the last does not exist.
+    and the last one does not exist.
     """
     if catalog.item_mask is None and num_items % devices.num_item_parts:
         catalog = catalog._replace(item_mask=jnp.ones(num_items, bool))
@@ -380,7 +382,7 @@ def put_catalog(
 
 
 def _catalog_specs(devices: Devices) -> Specs:
-    """Returns how arrays over items are cut; any item may be looked up in the others."""
+    """Returns the specs of arrays over items; arrays for looking up items are whole."""
     items = devices.of_items
     specs: Any = CatalogArrays._make(EVERYWHERE for _ in CatalogArrays._fields)
     return specs._replace(
@@ -391,7 +393,7 @@ def _catalog_specs(devices: Devices) -> Specs:
 def _query_specs(
     devices: Devices, catalog: CatalogArrays, queries: QueryBatch
 ) -> Specs:
-    """Returns how the arrays of a batch are cut: scores also over items."""
+    """Returns the specs of the arrays of a batch; scores are also cut over items."""
     specs = jax.tree.map(lambda _: devices.of_queries, queries)
     if queries.membership is None and catalog.items is None:
         specs = specs._replace(rows=devices.of_scores)
@@ -406,17 +408,17 @@ def run_batch(
     queries: QueryBatch,
     state: StreamState | None = None,
 ) -> R:
-    """Starts a program for a batch, and returns its result, to be waited for later.
+    """Starts a program for a batch, and returns its result without waiting for it.
 
     Args:
-        devices: The devices, each of which runs it on the queries of its own part.
+        devices: The devices; each runs the program on the queries of its own part.
         program: The program, a function of this module.
         options: Its options.
         catalog: The items, or a part of them, as `put_catalog` returns them.
         queries: The batch.
-        state: The result of the program before.
+        state: The result of the previous program; None for the first one.
     """
-    # Only the program knows the axis, as a name to reduce over.
+    # Set the axis here, because only inside the program is it a name to reduce over.
     options = options._replace(items_axis=devices.items_axis)
     queries = devices.put_tree(queries, _query_specs(devices, catalog, queries))
     jitted = quickly_compiled if program in (start, finish) else compiled
@@ -434,13 +436,13 @@ def _run(
     def local(catalog: CatalogArrays, queries: QueryBatch, state: Any) -> R:
         axis = devices.queries_axis
         if queries.key is not None and axis is not None:
-            # Devices that share a query draw the same ties, and others do not.
+            # Devices that share a query must draw the same ties, other devices must not.
             key = jax.random.fold_in(queries.key, lax.axis_index(axis))
             queries = queries._replace(key=key)
         result = program(options, catalog, queries, state)
         if axis is None or not isinstance(result, BatchResult):
             return result
-        # The few values of a query leave the devices; none of its scores does.
+        # Gather the few values of a query from the devices, but no scores.
         return jax.tree.map(lambda part: meshes.concatenate_over(part, axis, 0), result)
 
     specs, of_queries = _query_specs(devices, catalog, queries), devices.of_queries
@@ -450,6 +452,7 @@ def _run(
 
 
 _STATIC = "devices", "program", "options"
-# Programs that run once for each batch, or part of the items, are worth some optimisation.
+# Programs that measure a batch or a part of the items are worth some optimisation, because
+# they run longer than `start` and `finish`.
 compiled = one_off.one_off_jit(_run, _STATIC, level=1)
 quickly_compiled = one_off.one_off_jit(_run, _STATIC)

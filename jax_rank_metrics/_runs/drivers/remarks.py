@@ -10,7 +10,7 @@ from jax_rank_metrics._runs.drivers.judgements import Judgements, first_rows, sa
 from jax_rank_metrics._runs.drivers.scorers import Embeddings, Scores, ScoreSource
 from jax_rank_metrics._values import remarks
 
-_MAX_QUERIES, _MAX_SCORES = 32, 2**20  # that are looked at
+_MAX_QUERIES, _MAX_SCORES = 32, 2**20  # the most that are inspected
 
 
 def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> list[str]:
@@ -18,14 +18,14 @@ def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> li
 
     Args:
         judgements: The judgements.
-        unit: What messages call a query.
-        query_ids: `[queries]`, as messages name them.
+        unit: The nouns for a query in messages.
+        query_ids: `[queries]`, the ids of queries in messages.
     """
     relevant, excluded = judgements.relevant, judgements.exclude
     if relevant is None or excluded is None:
         return []
     same_width(relevant, excluded)
-    # Products of sparse rows keep what both have: relevant items that are excluded.
+    # Products of sparse rows keep the entries in both: relevant items that are excluded.
     relevant_counts = np.diff(relevant.indptr)
     excluded_counts = np.diff((relevant * excluded).tocsr().indptr)
     is_unreachable = (relevant_counts > 0) & (excluded_counts == relevant_counts)
@@ -38,7 +38,7 @@ def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> li
         f"every relevant item {was_excluded} {np.count_nonzero(is_unreachable)} of "
         f"{query_ids.size} {unit[1]}, such as {unit[0]} "
         f"{query_ids[np.argmax(is_unreachable)]}, for {pronoun} metrics are undefined; "
-        f"leave the items to be found out of {name}"
+        f"remove these items from {name} if they should be found"
     ]
 
 
@@ -50,15 +50,15 @@ def on_rows(
     item_mask: jax.Array | None,
     unit: Unit,
 ) -> list[str]:
-    """Returns the remarks of `on_order`, if scores of all items are at hand.
+    """Returns the remarks of `on_order`, if the scorer knows the scores of all items.
 
     Args:
         scorer: The scorer, which was started.
         rows: `[queries]`, the row of each query in the scorer.
-        first_batch: The indices of queries that a function was called for already.
-        judgements: See `on_infinite`, and so for what follows.
-        item_mask: The argument.
-        unit: The argument.
+        first_batch: The indices of the queries for which a function was called already.
+        judgements: See `on_infinite`, as for the next two.
+        item_mask: See `on_infinite`.
+        unit: See `on_infinite`.
     """
     if not isinstance(scorer, Scores):
         return []
@@ -77,7 +77,8 @@ def on_rows(
 def scores_of_function(scorer: ScoreSource, block_size: int) -> np.ndarray | None:
     """Returns the scores of the first queries and a block of items by a user's similarity.
 
-    None if the similarity is the package's own, whose scores are finite.
+    None if the similarity is one of the package, whose scores are finite; also None on a
+    mesh, or if items come in blocks, and for other scorers than `Embeddings`.
     """
     if not isinstance(scorer, Embeddings) or isinstance(scorer.items, HostBlocks):
         return None
@@ -97,11 +98,11 @@ def on_infinite(
     """Returns a remark if an item that has a rank has the score −∞.
 
     Args:
-        scores: `[queries, items]`, those of the first queries and items.
+        scores: `[queries, items]`, the scores of the first queries and items.
         judgements: The judgements of all queries.
         item_mask: `[items]` bool, the items that exist; None if all do.
-        unit: What messages call a query.
-        query_ids: `[queries]`, as messages name them.
+        unit: The nouns for a query in messages.
+        query_ids: `[queries]`, the ids of queries in messages.
     """
     is_lowest = np.isneginf(scores.astype(np.float32))
     is_lowest &= judgements.ranked_items(scores.shape, item_mask)
@@ -123,9 +124,9 @@ def on_order(
 ) -> list[str]:
     """Returns remarks on scores that rank relevant items last, or that float32 rounds.
 
-    The arguments are the first ones of `on_infinite`, and the indices of the queries that
-    have these scores, where they are not the first ones. Scores that are all equal make no
-    remark: a constant model is a baseline.
+    The arguments are the first four of `on_infinite`, and the indices of the queries that
+    have these scores, if they are not the first ones. Scores that are all equal make no
+    remark, because a constant model is a common baseline.
     """
     if judgements.relevant is None:
         return []
@@ -150,7 +151,7 @@ def on_order(
     values = compared.reshape(-1).astype(np.float64)
     texts = remarks.remark_on_reversal(lists, values)
     if compared.dtype != scores.dtype:
-        # A collision moves metrics only where an item ties with one that is relevant.
+        # Rounding changes a metric only if an item then ties with a relevant one.
         pairs = zip(compared, relevant, strict=True)
         is_tied = exists & [np.isin(row, row[at]) for row, at in pairs]
         lists = lists._replace(exists=is_tied.reshape(-1))

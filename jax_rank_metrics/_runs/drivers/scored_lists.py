@@ -1,4 +1,4 @@
-"""Metrics of whole lists of scored items: from places that the host counts, or all rows."""
+"""Measures whole lists of scored items, from places counted on the host or all rows."""
 
 import collections
 import dataclasses
@@ -20,26 +20,26 @@ from jax_rank_metrics._runs.files.frames import pl
 from jax_rank_metrics._values import remarks
 from jax_rank_metrics._values.per_list import PerList
 
-OF_ROWS, OF_LISTS = "columns", "list_columns"  # whose entries are columns of a table
+OF_ROWS, OF_LISTS = "columns", "list_columns"  # arguments that name columns of a table
 
 
 def role(argument: str, name: str) -> str:
-    """Returns what an entry of `columns` or `list_columns` is called in tables."""
+    """Returns the name that an entry of `columns` or `list_columns` has in tables."""
     return f"{argument}[{name!r}]"
 
 
 @dataclasses.dataclass
 class Notes:
-    """Counts, over all parts of a table, of what was probably not intended."""
+    """Counts of probable mistakes, over all parts of a table."""
 
     counts: collections.Counter[str] = dataclasses.field(
         default_factory=collections.Counter
     )
     examples: dict[str, object] = dataclasses.field(default_factory=dict)
-    largest: float = 0.0  # of the labels
+    largest: float = 0.0  # the largest label
 
     def add(self, kind: str, flags: np.ndarray, ids: "pl.Series") -> None:
-        """Counts lists of a kind, and keeps the id of the first."""
+        """Counts the flagged lists as lists of a kind, and keeps the id of the first."""
         if flags.any():
             self.counts[kind] += int(flags.sum())
             self.examples.setdefault(kind, ids[int(np.argmax(flags))])
@@ -54,13 +54,14 @@ class Notes:
 
         if counts["left_out"]:
             texts.append(
-                f"{counts['left_out']} of {counts['rows']} items are left out, whose label "
-                "is missing, below 0 or masked; write 0 for what is not relevant"
+                f"{counts['left_out']} of {counts['rows']} items are left out, because "
+                "their label is missing, below 0 or masked; write 0 for items that are not "
+                "relevant"
             )
         if not counts["relevant"]:
             texts.append(
                 f"none of {items} items of {counts['lists']} lists is relevant: no label "
-                "is above 0; pass label= the column that says what is relevant"
+                "is above 0; pass label= the column that tells which items are relevant"
             )
         threshold = spec.threshold_of(bounds)
         texts += remarks.remark_on_grades(items, self.largest, threshold)
@@ -80,7 +81,7 @@ class Notes:
 class ScoredLists(NamedTuple):
     """Whole lists of a table; `number` counts the lists in order of first appearance."""
 
-    rows: "pl.DataFrame"  # with `number`; a label is null where an item is left out
+    rows: "pl.DataFrame"  # with `number`; the label of an item that is left out is null
     ids: "pl.Series"  # [lists]
     of_lists: "pl.DataFrame"  # [lists], the first row of each
 
@@ -89,12 +90,12 @@ class ScoredLists(NamedTuple):
         """Numbers the lists of a table.
 
         Raises:
-            ValueError: if a column varies that has to be the same all through a list, or a
-                list has an item twice.
+            ValueError: if a list weight or a list column varies within a list, or if a list
+                has an item twice.
         """
         runs = table["list"].rle().struct.unnest()
         ids, of_runs = runs["value"].unique(maintain_order=True), np.arange(len(runs))
-        if len(ids) < len(runs):  # rows of a list are no neighbours
+        if len(ids) < len(runs):  # some lists have rows that are not adjacent
             index = pl.DataFrame({"value": ids}).with_row_index("number")
             runs = runs.join(index, "value", "left", maintain_order="left")
             of_runs = runs["number"].to_numpy()
@@ -110,14 +111,14 @@ class ScoredLists(NamedTuple):
             if row is not None:
                 raise ValueError(
                     f"{name} is {firsts[row]!r} and {table[name][row]!r} in the list "
-                    f"{table['list'][row]!r}; pass one that is the same in all rows"
+                    f"{table['list'][row]!r}; pass a column that is the same in all rows of a list"
                 )
         rows = table.with_columns(number=number)
         if "item" in table.columns:
             row = frames.first_repeat(rows.select(query_id="number", doc_id="item"))
             if row is not None:
                 raise ValueError(
-                    f"item {table['item'][row]!r} is twice in the list "
+                    f"item {table['item'][row]!r} is in two rows of the list "
                     f"{table['list'][row]!r}; pass one row for each item of a list"
                 )
         return cls(rows, ids, of_lists)
@@ -125,7 +126,7 @@ class ScoredLists(NamedTuple):
     def measure(
         self, bounds: Sequence[Bound], ties: choices.TiesOfTables | None, notes: Notes
     ) -> dict[str, PerList]:
-        """Returns the values of each metric, and adds to the notes what the lists show."""
+        """Returns the values of each metric, and adds counts of these lists to the notes."""
         rows = self.rows.filter(pl.col("label").is_not_null())
         labels, num_rows = rows["label"].to_numpy(), len(self.rows)
         notes.largest = max(notes.largest, float(labels.max(initial=0)))
@@ -159,12 +160,12 @@ class ScoredLists(NamedTuple):
         list_weights: np.ndarray | None,
         notes: Notes,
     ) -> dict[str, PerList]:
-        """Returns the values of metrics that read more than places."""
+        """Returns the values of metrics that need more than places, from all rows."""
         keys: list[Any] = [pl.col("number")]
         if ties == "trec":
             keys.append(pl.col("item").cast(pl.String))
         elif ties is None and "item" in rows.columns:
-            keys.append(pl.col("item").hash())  # the order in which they tie
+            keys.append(pl.col("item").hash())  # orders tied items
         descending = [False, ties == "trec"][: len(keys)]
         rows = order_on_host.by_columns(rows, keys, descending)
         number, scores = rows["number"].to_numpy(), rows["score"].rank("dense")
@@ -205,7 +206,7 @@ class ScoredLists(NamedTuple):
 def _reads_places(
     bound: Bound, rows: "pl.DataFrame", ties: choices.TiesOfTables | None
 ) -> bool:
-    """Whether a metric may ask for no more than the places of relevant items."""
+    """True if a metric needs no more than the places of relevant items."""
     if ties not in (None, "expected") or "weight" in rows.columns:
         return False
     has_read = any(
@@ -216,7 +217,7 @@ def _reads_places(
 
 
 def _places(rows: "pl.DataFrame", num_lists: int) -> joined.Places:
-    """Returns the places of relevant items, and of those that were not retrieved."""
+    """Returns the places of relevant items, and of items that were not retrieved."""
     rows = rows.select("number", "score", "label")
     rows = order_on_host.by_columns(rows, ["number", "score"], [False, True], False)
     number, labels = rows["number"].to_numpy(), rows["label"].to_numpy()
