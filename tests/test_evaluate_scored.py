@@ -266,7 +266,7 @@ def test_items_left_out_and_not_retrieved(table, rng):
     flags = rng.random((3, len(table))) < 0.7
     label = pl.when(pl.Series(flags[2])).then("label")
     held = table.with_columns(label, seen=flags[0], found=flags[1])
-    with pytest.warns(UserWarning, match="are left out, because their label is missing"):
+    with pytest.warns(UserWarning, match="items are left out, because their label is"):
         evaluation = jrm.evaluate_scored(NAMES, held, mask="seen", retrieved="found")
     mask = flags[0] & flags[2]
     check_same(evaluation, *by_rank(NAMES, table, mask=mask, retrieved=flags[1]))

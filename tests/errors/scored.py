@@ -58,7 +58,7 @@ CASES = {
     "a score of no number in a table": (ValueError, "(of list 'q'): score is", lambda: scored(score=[[1], [2], [3]]), lambda: scored(score=[1, 2, 3])),
     "an empty table": (ValueError, "source is empty; pass at least one row", lambda: jrm.evaluate_scored("mrr", parts([])), lambda: jrm.evaluate_scored("mrr", parts(["q"]))),
     "columns of a table that differ in length": (ValueError, "source: columns differ in length", lambda: scored(label=[1, 0])),
-    "a column of a list that varies": (ValueError, "list_columns['s'] is 1 and 2 in the list 'q'; pass one that is the same", lambda: scored({"list_columns": ["s"]}, s=[1, 2, 3]), lambda: scored({"list_columns": ["s"]}, s=[1, 1, 3])),
+    "a column of a list that varies": (ValueError, "list_columns['s'] is 1 and 2 in the list 'q'; pass a column with one value in all rows", lambda: scored({"list_columns": ["s"]}, s=[1, 2, 3]), lambda: scored({"list_columns": ["s"]}, s=[1, 1, 3])),
     "an item that is twice in a list": (ValueError, "item 'a' is in two rows of the list 'q'; pass one row", lambda: scored({"item": "item"}, item=["a", "a", "a"]), lambda: scored({"item": "item"}, item=["a", "b", "a"])),
     "a list weight of a table beyond float32": (ValueError, "source: w holds 1e+39, beyond .*; divide them by their mean", lambda: scored({"list_weight": "w"}, w=[1e39, 1e39, 2e39]), lambda: scored({"list_weight": "w"}, w=[1, 1, 2])),
     "a list weight of a table below 0": (ValueError, "w is -1.0; pass at least 0", lambda: scored({"list_weight": "w"}, w=[1, 1, -1]), lambda: scored({"list_weight": "w"}, w=[1, 1, 0])),

@@ -37,63 +37,66 @@ def evaluate_scored(
 ) -> Evaluation:
     """Evaluates one table of scored items: a row for each, with its list, label and score.
 
-    Such a table is what LightGBM, XGBoost, a click model or a reranker leaves: the id of
-    the query, session or user; whether the item was clicked, or its grade; and the score.
-    Most metrics ask for no more than the places of relevant items, which are counted on
-    the host, so that tables of any size share a few programs. Metrics that read more, such
-    as "tau", those of `columns` and those with a `weight`, rank all rows in blocks of few
-    shapes. The value of a list is the same however the table is cut into files, batches or
+    LightGBM, XGBoost, a click model or a reranker produces such a table: the id of the
+    query, session or user; a click, or the grade of the item; and the score. Most metrics
+    need only the places of relevant items, which are counted on the host, so that tables
+    of any size share a few programs. Metrics that read more, such as "tau", metrics that
+    read `columns`, and all metrics with a `weight`, rank all rows in blocks of few shapes.
+    The value of a list does not depend on how the table is cut into files, batches or
     parts.
 
     **Memory.** Frames, and files of up to 20 million rows, are read at once, with rows in
-    any order. In an iterator, and in larger files, the rows of a list must be neighbours,
-    and a million rows or a list are held at a time, with 8 bytes for each list seen. With
-    `keep_lists=False` the result is about a kilobyte; `Evaluation.merge` joins those of
-    parts that share no list.
+    any order. In an iterator, and in larger files, the rows of a list must be adjacent;
+    then a million rows, or a longer list, are held at a time, and 8 bytes for each list
+    seen. With `keep_lists=False` the result is about a kilobyte. `Evaluation.merge` joins
+    the results of parts that share no list.
 
     Args:
         metrics: As for `evaluate`.
         source: A frame of pandas or polars, a table of pyarrow, a relation of DuckDB, or a
-            dict of arrays; the path, glob, folder or list of paths of files called
+            dict of arrays; the path, glob, folder or list of paths of files that end in
             .parquet, .arrow, .csv, .tsv or .jsonl; or an iterator of frames, of record
-            batches or of dicts of arrays, such as `iter_batches` of Ray returns.
-        list: The column of the ids of lists: strings or integers. None is the only one
-            called query, query_id, qid, session, session_id, user, user_id, group or list.
-        label: The column of labels: bools or numbers. None is the only one called label,
+            batches or of dicts of arrays, such as Ray's `iter_batches`.
+        list: The column of the ids of lists: strings or integers. None takes the only one
+            named query, query_id, qid, session, session_id, user, user_id, group or list.
+        label: The column of labels: bools or numbers. None takes the only one named label,
             relevance, rel, grade, click, clicked or target. An item whose label is missing
-            or below 0 is left out, and so is known of by a warning.
-        score: The column of scores, of which higher ones rank first. None is the only one
-            called score, scores, prediction or pred. They are compared as float64, and
-            integers as integers. NaN raises, and so does a missing score.
+            or below 0 is left out, with a warning.
+        score: The column of scores; higher ones rank first. None takes the only one named
+            score, scores, prediction or pred. Scores are compared as float64, and integers
+            as integers. A score that is NaN or missing raises, unless its item is left out
+            or has no rank.
         item: The column of the ids of items, strings or integers. None if they have none.
-            An item that is twice in a list raises. Metrics that read tied items in one
-            order take that of a hash of the id, instead of the row in the list.
+            An item that is twice in a list raises. Metrics that need one order of tied
+            items take the order of a hash of their ids, instead of their rows in the list.
         weight: The column of the weights of items; see `rank`.
-        list_weight: The column of what lists weigh in means, the same all through a list.
+        list_weight: The column of the weights of lists in means. All rows of a list have
+            the same weight.
         mask: The column of bools that are False for items to leave out.
         retrieved: The column of bools that are False for items without a rank; see `rank`.
-        columns: By the name of what metrics read, such as "judged", the column of it.
-        list_columns: Columns that the evaluation keeps for `by`, such as "segment". They
-            are the same all through a list.
+        columns: The columns that metrics read, by the name that metrics use, such as
+            "judged".
+        list_columns: Columns that the evaluation keeps for `by`, such as "segment". All
+            rows of a list have the same value.
         ties: The meaning of equal scores: None, "expected", "stable", "best" or "worst", as
-            for `rank`; or "trec", the item with the last id ranks first, as in `join`.
+            for `rank`; or "trec": the item with the last id ranks first, as in `join`.
         undefined: See `PerList.mean`.
-        sort: Whether rows are brought into the order of lists first: polars sorts large
-            files outside of memory where it can, and iterators are read at once.
-        keep_lists: Whether to keep the values and ids of lists. Otherwise the states alone
-            are returned.
+        sort: True to sort the rows by list first. Polars sorts large files outside of
+            memory if it can, and iterators are read at once.
+        keep_lists: True to keep the values and ids of lists. Otherwise only the states are
+            returned.
         progress: True shows a bar of rich. Or a function, which is called with the number
-            of lists done and the number of those read so far.
+            of lists done and the number of lists read so far.
 
     Returns:
         An `Evaluation`, with lists in the order of their first appearance, their ids in
         `query_ids`, and `list_columns`. Its `retrieved_ids` are `[lists, 0]`.
 
     Raises:
-        ValueError: if the table is empty, or has not, or twice, a column that is read; with
-            row and list, if an id is missing, a label is no number or a score is NaN; if a
-            list of a stream comes again after it has ended; if a column varies that has to
-            be the same all through a list; or as `evaluate`.
+        ValueError: if the table is empty; if a column that is read is missing, or there
+            twice; with row and list, if an id is missing, a label is no number or a score
+            is NaN; if a list of a stream comes again after it has ended; if `list_weight`
+            or one of `list_columns` varies within a list; or as `evaluate`.
         TypeError: if `source` has none of these forms.
         ModuleNotFoundError: if polars is not installed; see `progress`.
 

@@ -111,7 +111,8 @@ class ScoredLists(NamedTuple):
             if row is not None:
                 raise ValueError(
                     f"{name} is {firsts[row]!r} and {table[name][row]!r} in the list "
-                    f"{table['list'][row]!r}; pass a column that is the same in all rows of a list"
+                    f"{table['list'][row]!r}; pass a column with one value in all rows of "
+                    "a list"
                 )
         rows = table.with_columns(number=number)
         if "item" in table.columns:
@@ -126,7 +127,7 @@ class ScoredLists(NamedTuple):
     def measure(
         self, bounds: Sequence[Bound], ties: choices.TiesOfTables | None, notes: Notes
     ) -> dict[str, PerList]:
-        """Returns the values of each metric, and adds counts of these lists to the notes."""
+        """Returns the values of each metric, and adds counts of the lists to `notes`."""
         rows = self.rows.filter(pl.col("label").is_not_null())
         labels, num_rows = rows["label"].to_numpy(), len(self.rows)
         notes.largest = max(notes.largest, float(labels.max(initial=0)))

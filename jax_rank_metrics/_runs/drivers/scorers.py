@@ -1,8 +1,8 @@
-"""Scorers: what scores the items for a query.
+"""Scorers: the sources of scores of items for a query.
 
-Drivers ask each of them the same few questions on the host: for `rows` of some queries,
-which a program ranks, or for `pairs` of queries and candidates. `Embeddings` are scored on
-the devices, a block of items at a time; all others know the scores of a whole batch.
+Drivers call the same few methods of each scorer on the host: `rows` for some queries, which
+a program ranks, or `pairs` for queries and candidates. `Embeddings` are scored on the
+devices, a block of items at a time; all other scorers know the scores of a whole batch.
 """
 
 import dataclasses
@@ -31,27 +31,30 @@ from jax_rank_metrics._runs.drivers import interactions
 from jax_rank_metrics._runs.drivers.devices import Argument, Array, Devices, is_global
 from jax_rank_metrics._runs.drivers.nan_causes import INFINITIES, Vectors, nan_message
 
-# Causes of NaN where no vector holds it, and what to pass instead.
+# Causes of NaN if no vector holds it, and what to do.
 OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
-CUSTOM_SCORES = f"similarity makes it of finite vectors; return numbers ({INFINITIES})"
+CUSTOM_SCORES = (
+    f"similarity returns it for finite vectors; return numbers ({INFINITIES})"
+)
 UNKNOWN_SCORES = (
-    f"pass numbers, and -inf for items that are not to be recommended ({INFINITIES})"
+    f"pass numbers, and -inf for items that must not be recommended ({INFINITIES})"
 )
 
-# How many items of one width are scored at a time, on a CPU: products of a token of these
-# with those of queries stay in its cache. Other devices take their time to start a product.
+# How many items of one width are scored at a time. On a CPU the number is small, so that
+# products of the tokens of items and queries stay in its cache. Other devices are slow to
+# start a product, so they score more items at a time.
 CPU_BLOCK_SIZE, BLOCK_SIZE = 64, 1024
 
-# Blocks that devices work on while the host fills the next one.
+# The number of blocks that devices work on while the host fills the next one.
 _BLOCKS_AHEAD = 4
 
-# How many pairs of a query and a candidate are multiplied at a time: their entries are
-# copied, 100 each in embeddings of usual models.
+# How many pairs of a query and a candidate are multiplied at a time. Multiplying copies
+# their entries, about 100 for each embedding of a common model.
 PAIRS_AT_ONCE = 2**16
 
 
 def _scores_of_pairs(queries: jax.Array, items: jax.Array) -> jax.Array:
-    """Returns the scores of a query, `[1, listed]`, which stand where items would be."""
+    """Returns the scores of a query, `[1, listed]`, passed in place of its items."""
     del queries
     return items[None]
 
@@ -62,18 +65,18 @@ KNOWN_SCORES = similarities.Similarity(_scores_of_pairs)
 
 @dataclasses.dataclass
 class ScoreSource:
-    """A source of scores, as a driver sees it; subclasses have vectors, scores or tokens.
+    """A source of scores for a driver; subclasses have vectors, scores or tokens.
 
     Attributes:
         devices: The devices that share the work.
-        queries: `[rows, …]`, as devices hold them between batches; None where a function
-            takes any.
-        items: `[items, …]` vectors as they were passed, or blocks or tokens; None where
+        queries: `[rows, …]`, as devices hold them between batches; None if a function
+            scores any query.
+        items: `[items, …]` vectors as they were passed, or blocks or tokens; None if
             there are only scores.
-        names: What messages call queries and items.
-        scores_of: How messages call the scores of a query, before its name.
-        nan_cause: What makes NaN where no vector holds it, and what to pass instead.
-        similarity: What scores the vectors of pairs, and those of blocks.
+        names: The names of queries and items in messages.
+        scores_of: The name of a query's scores in messages, before the name of the query.
+        nan_cause: The cause of NaN if no vector holds it, and what to do, for messages.
+        similarity: The function that scores vectors, in pairs and in blocks.
     """
 
     devices: Devices
@@ -86,7 +89,7 @@ class ScoreSource:
 
     @property
     def num_rows(self) -> int | None:
-        """The number of queries; None where a function takes any."""
+        """The number of queries; None if a function scores any query."""
         return None if self.queries is None else self.queries.shape[0]
 
     @property
@@ -95,7 +98,7 @@ class ScoreSource:
         return self.items.shape[0]
 
     def start(self, indices: np.ndarray) -> int:
-        """Returns the number of items; a function is called for the first batch."""
+        """Returns the number of items; to learn it, a function scores the first batch."""
         del indices
         assert self.num_items is not None
         return self.num_items
@@ -107,20 +110,20 @@ class ScoreSource:
 
     @property
     def numbers_per_pair(self) -> int:
-        """The numbers that a batch of candidates gathers for each of them."""
+        """How many numbers a batch of candidates gathers for each candidate."""
         if self.similarity is KNOWN_SCORES:
             return 1
         return math.prod(self.items.shape[1:])
 
     def rows(self, indices: np.ndarray) -> Array:
-        """Returns the vectors or scores of some queries, of which −1 is the last."""
+        """Returns the vectors or scores of some queries; −1 reads the last query."""
         spec = self.devices.of_queries
         return self.devices.rows(self.names[0], self.queries, indices, spec)
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
         """Returns the vectors of queries, and of the items `[size, listed, …]` of each.
 
-        Items whose scores are known have these in their place, `[size, listed]`.
+        If scores are known, they take the place of the items' vectors, `[size, listed]`.
 
         Args:
             indices: `[size]`, the queries.
@@ -131,7 +134,7 @@ class ScoreSource:
         return ScoreSource.rows(self, indices), items
 
     def check(self, block_size: int, item_mask: jax.Array | None) -> None:
-        """Raises where queries and items that were read one by one have no scores.
+        """Raises if the queries and items, which were read separately, cannot be scored.
 
         Args:
             block_size: How many items are scored at a time.
@@ -141,7 +144,7 @@ class ScoreSource:
     def query_name(
         self, unit: interactions.Unit, row: int, query_ids: interactions.Vocabulary
     ) -> str:
-        """Returns what messages call a query, such as "user 7"."""
+        """Returns the name of a query in messages, such as "user 7"."""
         return f"{unit[0]} {query_ids.name_of(row)}"
 
     def nan_message(
@@ -151,10 +154,10 @@ class ScoreSource:
         mask: np.ndarray | None,
         item_ids: interactions.Vocabulary,
     ) -> str:
-        """Returns the message for a query of which a score is NaN.
+        """Returns the error message for a query with a score that is NaN.
 
         Args:
-            name: The query.
+            name: The name of the query.
             row: Its row.
             mask: `[items]` bool, the items that are read; None for all.
             item_ids: The ids of items.
@@ -175,21 +178,21 @@ class ScoreSource:
 
 @dataclasses.dataclass
 class Embeddings(ScoreSource):
-    """Queries and items with vectors, of which devices make scores, block by block."""
+    """Queries and items with vectors, which devices score block by block."""
 
     @property
     def num_items(self) -> int | None:
-        """The number of items; None while blocks do not tell it."""
+        """The number of items; None if they come in blocks and it is not known yet."""
         items = self.items
         return items.num_items if isinstance(items, HostBlocks) else items.shape[0]
 
     def numbers_per_query(self, block_size: int, num_items: int) -> int:
         """Returns how many scores a batch holds at once for each of its queries."""
-        # Of each token of a query.
+        # Each token of a query has its own scores.
         return math.prod(self.queries.shape[1:-1]) * min(block_size, num_items)
 
     def check(self, block_size: int, item_mask: jax.Array | None) -> None:
-        """Raises unless a user's function returns the scores of a block of items."""
+        """Raises unless the similarity returns the scores of a block of items."""
         del item_mask
         items, num_items = self.items, self.num_items
         items = items.example if isinstance(items, HostBlocks) else items
@@ -201,12 +204,12 @@ class Embeddings(ScoreSource):
 class Scores(ScoreSource):
     """Scores that are known: a matrix `[rows, items]`, or a function of rows.
 
-    A function is called once for each batch, and the first call says how many items there
-    are: its scores are kept until the batch is started.
+    A function is called once for each batch. The first call tells how many items there
+    are, and its scores are kept until the batch is started.
 
     Attributes:
         function: Maps rows `[size]` to scores `[size, items]`; None for a matrix.
-        first_scores: What it returned for the first batch, until this is started.
+        first_scores: The scores of the first batch, until the batch is started.
     """
 
     function: Callable[..., Any] | None = None
@@ -219,7 +222,7 @@ class Scores(ScoreSource):
         return self._num_items if self.queries is None else self.queries.shape[1]
 
     def start(self, indices: np.ndarray) -> int:
-        """Returns the number of items, and calls a function for the first batch."""
+        """Returns the number of items; to learn it, the function scores the first batch."""
         if self.function is not None:
             self.first_scores = self._called(indices)
             self._num_items = self.first_scores.shape[1]
@@ -227,7 +230,7 @@ class Scores(ScoreSource):
         return self.num_items
 
     def rows(self, indices: np.ndarray) -> Array:
-        """Returns the scores of some queries, of which −1 is the last."""
+        """Returns the scores of some queries; −1 reads the last row of a matrix."""
         if self.function is None:
             spec = self.devices.of_scores
             return self.devices.rows(self.names[0], self.queries, indices, spec)
@@ -235,7 +238,7 @@ class Scores(ScoreSource):
         return self._called(indices) if first_scores is None else first_scores
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns what stands for queries, and the scores of the items of each."""
+        """Returns the queries' indices in place of vectors, and their items' scores."""
         scores, ids = self.rows(indices), np.maximum(ids, 0)
         _refuse_parts(scores)
         return indices, np.take_along_axis(np.asarray(scores), ids, axis=1)
@@ -248,11 +251,11 @@ class Scores(ScoreSource):
             index = values.index.tolist()
             if index != indices.tolist() and index != [*range(num_users)]:
                 raise ValueError(
-                    "model returned a frame whose index is not that of the users it was "
-                    "called with; return its rows in their order, or what its to_numpy() "
-                    "returns"
+                    "model returned a frame whose index differs from the users it was "
+                    "called with; return rows in the order of these users, or return "
+                    "frame.to_numpy()"
                 )
-        # Functions are called as they are, outside of any trace.
+        # The function runs outside of any trace, so its scores can be checked here.
         name = "the scores of model"
         scores = inputs.real(name, inputs.by_items_of_rows(name, values, None))
         if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
@@ -270,7 +273,7 @@ class Scores(ScoreSource):
 
 @dataclasses.dataclass
 class Sparse(ScoreSource):
-    """Sparse queries and items, such as those of SPLADE, which scipy multiplies.
+    """Sparse queries and items, such as SPLADE embeddings, which scipy multiplies.
 
     Attributes:
         queries: `[queries, dims]`, from `read_sparse`.
@@ -282,16 +285,16 @@ class Sparse(ScoreSource):
 
     @functools.cached_property
     def _by_dims(self) -> interactions.SparseRows:
-        # [dims, items]: scipy finds the items of each entry of a query in a row.
+        # [dims, items]: a row holds all items with an entry that a query has, too.
         return self.items.T.tocsr()
 
     def rows(self, indices: np.ndarray) -> Array:
         """Returns the scores of all items for some queries."""
-        # Products that cancel, and those that no entry shares, are equal zeros.
+        # An item whose products cancel ties with items that share no entry: all score 0.
         return (self.queries[indices] @ self._by_dims).toarray()
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns what stands for queries, and the scores of the items of each."""
+        """Returns the queries' indices in place of vectors, and their items' scores."""
         scores = np.zeros(ids.shape, self.items.dtype)
         slots = np.argwhere(ids >= 0)
         for start in range(0, len(slots), PAIRS_AT_ONCE):
@@ -312,8 +315,8 @@ class Sparse(ScoreSource):
         mask: np.ndarray | None,
         item_ids: interactions.Vocabulary,
     ) -> str:
-        """Returns the message for a query of which a score is NaN."""
-        del row, mask, item_ids  # all entries are finite
+        """Returns the error message for a query with a score that is NaN."""
+        del row, mask, item_ids  # not needed, because all entries are finite
         return nan_message(f"{self.scores_of} {name}", [], self.nan_cause)
 
 
@@ -327,9 +330,8 @@ class LateInteraction(ScoreSource):
         block_size: How many items are scored at a time.
     """
 
-    similarity: similarities.Similarity = similarities.Similarity(
-        maxsim
-    )  # of pairs: devices have their tokens
+    # Only for pairs of a query and a candidate, because devices hold their tokens.
+    similarity: similarities.Similarity = similarities.Similarity(maxsim)
     block_size: int = BLOCK_SIZE
 
     @property
@@ -340,7 +342,7 @@ class LateInteraction(ScoreSource):
     def rows(self, indices: np.ndarray) -> Array:
         """Returns the scores of all items for some queries."""
         devices = self.devices
-        # The devices of several processes cannot be read by one: each computes all.
+        # A process cannot read the devices of others, so each process computes all scores.
         if devices.mesh is not None and devices.mesh.is_multi_process:
             devices = Devices()
         queries = devices.put(jnp.asarray(self.queries[indices]), devices.of_queries)
@@ -365,7 +367,7 @@ class LateInteraction(ScoreSource):
 
 @functools.lru_cache(maxsize=16)
 def _token_program(devices: Devices) -> Callable[..., jax.Array]:
-    """Returns the program that scores a block, each device with its own part."""
+    """Returns the program that scores a block; each device scores its own part."""
     of_tokens = PartitionSpec(None, devices.items_axis)
     in_specs = (devices.of_queries, of_tokens, of_tokens)
     return jax.jit(
@@ -374,11 +376,11 @@ def _token_program(devices: Devices) -> Callable[..., jax.Array]:
 
 
 def _refuse_parts(listed_rows: object) -> None:
-    """Raises if other processes hold parts of what candidates are gathered from."""
+    """Raises if other processes hold parts of the array with the candidates' rows."""
     if isinstance(listed_rows, jax.Array) and not listed_rows.is_fully_addressable:
         raise ValueError(
-            "candidates is given, and the scores or items of model lie on several "
-            "processes; pass NumPy arrays, of which every process reads its part"
+            "candidates is given, but the scores or items of model lie on several "
+            "processes; pass NumPy arrays, from which every process reads its part"
         )
 
 
@@ -390,7 +392,7 @@ def read_model(
     Args:
         model: See `evaluate_users`.
         devices: The devices that share the work.
-        ids: The ids of users and of items, by which frames are read.
+        ids: The ids of users and of items, which order the rows of frames.
     """
     scores_of_model = functools.partial(
         Scores,
@@ -401,7 +403,7 @@ def read_model(
     )
     if callable(model):
         return scores_of_model(function=model)
-    # A list of two matrices is a pair; a list of lists is a matrix of scores.
+    # A list of two matrices is a pair of embeddings; a list of lists is a matrix of scores.
     if isinstance(model, list) and [np.ndim(part) for part in model] == [2, 2]:
         model = tuple(model)
     if not isinstance(model, tuple):
@@ -450,12 +452,12 @@ def read_vectors(name: str, value: Any, row_ids: np.ndarray | None = None) -> Ar
 
 
 def _matrix(name: str, matrix: Any, *ids: interactions.Vocabulary) -> Array:
-    """Returns what `read_vectors` returns, which has to be a matrix.
+    """Returns a matrix: a JAX array as it is, anything else as NumPy on the host.
 
     Args:
-        name: The argument.
+        name: The argument, for messages.
         matrix: Its value.
-        ids: The ids of its rows; and of its columns if these are items.
+        ids: The ids of its rows; for scores also the ids of its columns, the items.
     """
     if name == "model":
         matrix = inputs.by_items_of_rows(
@@ -483,7 +485,7 @@ def read_sparse(
     devices: Devices,
     ids: interactions.Vocabularies,
 ) -> Sparse:
-    """Reads sparse queries and items as rows, whose entries are sorted and distinct.
+    """Reads sparse queries and items as rows with sorted, distinct entries.
 
     So the products of a query with equal items are summed in the same order, and tie.
 
@@ -502,13 +504,13 @@ def read_sparse(
     if not (inputs.is_sparse(queries) and inputs.is_sparse(items)):
         name = "queries" if inputs.is_sparse(queries) else "items"
         raise ValueError(
-            f"{name} is sparse, and the other is not; pass queries and items that are both "
+            f"{name} is sparse, but queries and items are not both sparse; pass both "
             "sparse, or both dense"
         )
     if not isinstance(similarity, str) or similarity != "dot":
         raise ValueError(
-            f"similarity is {similarity!r}, and queries are sparse; leave it out, or pass "
-            "dense embeddings"
+            f"similarity is {similarity!r}, but sparse embeddings allow only 'dot'; leave "
+            "similarity out, or pass dense embeddings"
         )
     shapes = queries.shape, items.shape
     if [len(shape) for shape in shapes] != [2, 2] or shapes[0][1] != shapes[1][1]:
@@ -516,7 +518,7 @@ def read_sparse(
             f"queries has shape {shapes[0]} and items has shape {shapes[1]}; pass "
             "embeddings [queries, dims] and [items, dims]"
         )
-    # The floats in which dense vectors are multiplied; scipy adds up in the same dtype.
+    # Use the float dtype of dense products, because scipy sums in the dtype of the entries.
     dtype = jax.dtypes.canonicalize_dtype(inputs.float_dtype(queries, items))
     rows, columns = _rows("queries", queries, dtype), _rows("items", items, dtype)
     _check_finite("queries", rows, None, ids[0])
@@ -532,7 +534,7 @@ def _rows(name: str, matrix: Any, dtype: np.dtype) -> interactions.SparseRows:
         raise ValueError(f"{name} has shape {matrix.shape}; pass at least one row")
     rows: Any = scipy.sparse.csr_array(matrix)
     if not rows.has_canonical_format:
-        rows = rows.copy()  # the arrays of the caller stay as they are
+        rows = rows.copy()  # so that the caller's arrays stay unchanged
         rows.sum_duplicates()
     return rows.astype(dtype, copy=False)
 
@@ -540,7 +542,7 @@ def _rows(name: str, matrix: Any, dtype: np.dtype) -> interactions.SparseRows:
 def _check_finite(
     name: str, rows: interactions.SparseRows, mask: Any, ids: interactions.Vocabulary
 ) -> None:
-    """Raises if an entry is NaN or infinite: times the zeros of others, it is NaN."""
+    """Raises if an entry is NaN or infinite, because infinity times 0 is NaN."""
     entries = np.flatnonzero(~np.isfinite(rows.data))
     indices = np.searchsorted(rows.indptr, entries, side="right") - 1
     if mask is not None:
@@ -549,8 +551,8 @@ def _check_finite(
     if entries.size:
         noun = "row" if ids.ids is None else {"queries": "query"}.get(name, "item")
         raise ValueError(
-            f"{name} holds {rows.data[entries[0]]} in {noun} {ids.name_of(indices[0])}, of "
-            "which scores would be nan; pass finite numbers"
+            f"{name} holds {rows.data[entries[0]]} in {noun} {ids.name_of(indices[0])}, "
+            "whose scores would be nan; pass finite numbers"
             + (", or leave such items out by item_mask" if name == "items" else "")
         )
 
@@ -565,16 +567,17 @@ def read_scorer(
     has_candidates: bool,
     block_size: int | None,
 ) -> ScoreSource:
-    """Reads queries and items of `evaluate_embeddings`, whatever they are.
+    """Reads queries and items of `evaluate_embeddings`, in any of their forms.
 
     Args:
         queries: The argument.
         items: The argument.
         similarity: The argument.
         devices: The devices that share the work.
-        ids: The ids of queries and of items, by which frames are read.
-        per_item: Arrays `[items, …]`, or None: blocks may not tell their number.
-        has_candidates: Whether queries rank candidates alone.
+        ids: The ids of queries and of items, which order the rows of frames.
+        per_item: Arrays `[items, …]`, or None; they tell the number of items if blocks
+            do not.
+        has_candidates: True if queries rank only candidates.
         block_size: The argument.
     """
     if similarity == "maxsim":
@@ -588,7 +591,8 @@ def read_scorer(
         )
     in_blocks = is_in_blocks(items)
     if isinstance(items, np.memmap):
-        # Devices cut a mapped array, and candidates are gathered from it, as from others.
+        # Read a mapped array in blocks, unless a mesh cuts it, or candidates are gathered
+        # from it: then it is used like an array in memory.
         in_blocks = devices.mesh is None and not has_candidates
     if in_blocks:
         sizes = [len(rows) for rows in (ids[1].ids, *per_item) if rows is not None]
@@ -596,7 +600,7 @@ def read_scorer(
         example = items.example
     else:
         example = items = read_vectors("items", items, ids[1].ids)
-    # Items stay as they were passed: candidates are gathered from them on the host.
+    # Leave the items as they were passed, because candidates are gathered on the host.
     scoring = similarities.read_similarity(similarity, vectors, example)
     if vectors.ndim != example.ndim and not scoring.is_custom:
         raise ValueError(
@@ -609,7 +613,7 @@ def read_scorer(
 
 
 def read_tokens(queries: Any, items: Any) -> tuple[Any, Any]:
-    """Reads tokens: where devices hold all of them, as packed arrays like any vectors.
+    """Reads tokens; if devices hold all of them, as packed arrays, like other vectors.
 
     Returns:
         queries: `[queries, tokens, dims + 1]`, packed.
@@ -633,14 +637,14 @@ def read_late_interaction(
     block_size: int | None,
     has_candidates: bool,
 ) -> ScoreSource:
-    """Returns the scorer of tokens on the host, whose items may be read once.
+    """Returns the scorer of tokens on the host; items that come in blocks are scored now.
 
     Args:
         queries: From `read_tokens`.
         items: The items.
         devices: The devices that share the work.
-        block_size: How many items are scored at a time; None chooses.
-        has_candidates: Whether queries rank candidates alone.
+        block_size: How many items are scored at a time; None lets this function choose.
+        has_candidates: True if queries rank only candidates.
     """
     if block_size is None:
         on_cpu = jax.default_backend() == "cpu"
@@ -650,9 +654,9 @@ def read_late_interaction(
         return scorer
     if has_candidates:
         raise ValueError(
-            "candidates is given, and items come in blocks; pass items as jrm.Tokens or a "
-            "list, of which candidates are gathered"
+            "candidates is given, but items come in blocks; pass items as jrm.Tokens or a "
+            "list, from which candidates can be gathered"
         )
-    # What can be read once is scored for all queries at once.
+    # Score the blocks for all queries at once, because they may be readable only once.
     scores = scorer.rows(np.arange(len(queries)))
     return Scores(devices, devices.table(scores, devices.of_scores))
