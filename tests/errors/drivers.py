@@ -386,8 +386,8 @@ CASES = {
         for name, items in {"blocks": lambda: BLOCKS, "a function of blocks": lambda: lambda: iter(BLOCKS), "an iterator": lambda: iter(BLOCKS)}.items()
     },
     # sparse vectors
-    "sparse items alone": (ValueError, "items is sparse, and", lambda: queries(items=SPARSE), lambda: [of_sparse(), queries(queries=SPARSE.toarray(), items=SPARSE.toarray())]),
-    "sparse queries alone": (ValueError, "queries is sparse, and", lambda: queries(queries=SPARSE), lambda: of_sparse(queries=SPARSE)),
+    "sparse items alone": (ValueError, "items is sparse, but", lambda: queries(items=SPARSE), lambda: [of_sparse(), queries(queries=SPARSE.toarray(), items=SPARSE.toarray())]),
+    "sparse queries alone": (ValueError, "queries is sparse, but", lambda: queries(queries=SPARSE), lambda: of_sparse(queries=SPARSE)),
     "cosines of sparse vectors": (ValueError, "similarity is 'cosine'", lambda: of_sparse(similarity="cosine"), lambda: [of_sparse(), queries(queries=SPARSE.toarray(), items=SPARSE.toarray(), similarity="cosine")]),
     "sparse queries of other dims": (ValueError, "shape (2, 11)", lambda: of_sparse(queries=scipy.sparse.csr_array((2, 11))), lambda: of_sparse(queries=scipy.sparse.csr_array((2, 12)))),
     "no sparse items": (ValueError, "at least one row", lambda: of_sparse(items=scipy.sparse.csr_array((0, 12))), lambda: of_sparse()),
