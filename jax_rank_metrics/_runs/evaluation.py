@@ -38,7 +38,7 @@ class Evaluation(merging.StatesByName):
             first, int32 unless `item_ids` were passed. A query with fewer items has −1 in
             its last places, or None if ids are strings. With `keep_lists=False` there are
             no rows; for files, k is 0.
-        undefined: What a query counts as if a metric is undefined for it.
+        undefined: How a query counts in means if a metric is undefined; see `PerList.mean`.
         remarks: The warnings of the call about probable mistakes; see `check`.
         query_ids: `[queries]`, the ids of queries, by which `compare` pairs them; None
             if they are 0, 1, ….

@@ -55,132 +55,137 @@ def evaluate_embeddings(
     keep_lists: bool = True,
     progress: bool | engine.Progress = False,
 ) -> Evaluation:
-    """Evaluates embeddings: ranks all items for every query, in batches, and measures that.
+    """Evaluates embeddings by ranking all items for every query, in batches.
 
     Items are scored a block at a time as by `rank_catalog`, and the scores of all queries
-    and items never exist at once. Metrics with a cutoff read one top-k. Those without,
-    such as "map", find the places of relevant items in another pass over the scores.
+    and items never exist at once. Metrics with a cutoff share one top-k. Metrics without
+    a cutoff, such as "map", find the places of relevant items in another pass over the
+    scores.
 
-    What is relevant is known by ids, or by attributes: in metric learning, whatever shares
-    the class of the query. By attributes, labels that are numbers, and metrics without a
-    cutoff other than the hit rate and the reciprocal rank, need all items in one block, and
-    batches get smaller so that up to a million items fit.
+    Relevant items are known by ids, or by attributes: in metric learning, all items of the
+    query's class are relevant. With attributes, labels that are numbers, and metrics
+    without a cutoff other than the hit rate and the reciprocal rank, need all items in one
+    block. Batches then get smaller, so that up to a million items fit.
 
-    **Candidates** are items that a first stage found for each query. They alone have a
-    rank. Relevant items that the first stage missed count all the same: as relevant items
-    without a rank, in recall, in average precision and in the ideal order. So does
-    trec_eval, and with it MTEB and BEIR, where judgements list what was not retrieved.
-    The rerankers' evaluator of sentence-transformers adds the missed items to the
-    candidates, or leaves them out: pass the union as candidates, or only relevant items
-    among the candidates.
+    **Candidates** are items that a first stage found for each query. Only they have a
+    rank. Relevant items that the first stage missed still count, as relevant items without
+    a rank, in recall, in average precision and in the ideal order. trec_eval, and with it
+    MTEB and BEIR, counts them in the same way if judgements list items that were not
+    retrieved. The rerankers' evaluator of sentence-transformers adds the missed items to
+    the candidates, or leaves them out: to do the same, pass the union as candidates, or
+    only relevant items among the candidates.
 
     **Queries without a relevant item** count 0 in most metrics, as everywhere in this
     package, and the states say how many there are; most evaluators of embeddings leave
-    them out, as `undefined="skip"` does here. There is a warning where `exclude` leaves a
-    query no relevant item, and where a function as `similarity` gives the first queries
-    scores of −∞, or ranks their relevant items last.
+    them out, as `undefined="skip"` does here. The call warns if `exclude` leaves a query
+    no relevant item, and if a function as `similarity` gives the first queries scores of
+    −∞, or ranks their relevant items last.
 
-    Call it outside of `jax.jit`. One device does the work: that of `items`, or the
-    default; or with `mesh` all devices of all processes. Functions are static: pass the
-    same object again, and not a fresh lambda, to use its program again.
+    Call it outside of `jax.jit`. One device does the work, the device of `items` or the
+    default one; with `mesh`, all devices of all processes do. Functions are static: pass
+    the same object again, not a fresh lambda, to reuse its program.
 
     Args:
         metrics: As for `evaluate`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
             read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
-            function. Under "maxsim" `Tokens`, or a list of arrays `[tokens, dims]`. With
-            "dot", both queries and items may be sparse matrices or arrays of scipy: it
-            multiplies them, on the host. A batch then holds the scores of all items at
-            once, and is smaller where these would exceed 128 MiB.
+            function. With "maxsim", `Tokens` or a list of arrays `[tokens, dims]`. With
+            "dot", both queries and items may be sparse matrices or arrays of scipy, which
+            multiplies them on the host. A batch then holds the scores of all items at
+            once, and is smaller if these would exceed 128 MiB.
         items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
             them, for items that do not fit in memory: a memory-mapped array of NumPy, a
             list or an iterator of arrays `[block, dims]`, or a function that returns
             such an iterator. All queries advance through a block before the next one is
             read, so that the items are read once. Metrics without a cutoff read them a
-            second time, which an iterator does not allow. Under "maxsim" `Tokens` or a
-            list of arrays `[tokens, dims]`, of which those of similar lengths are scored
-            together; or an iterator of such, or a function that returns one, for which
-            all scores of queries and items are held.
+            second time, which an iterator does not allow. With "maxsim", `Tokens` or a
+            list of arrays `[tokens, dims]`; items of similar lengths are scored together.
+            Or an iterator of such `Tokens` or lists, or a function that returns one; then
+            all scores of queries and items are held at once.
         relevant: The items to be found: a list of ids for each query, or a dict of ids to
             labels, or pairs of both; a dict, such as `{query: {doc: 1}}`, or a pandas
             Series from rows of queries to such lists; a frame of pandas or polars with
             the columns `query` (or `user`), `item` and perhaps `label`, a row for each
             pair; or a scipy sparse matrix `[queries, items]` of labels. Lists and frames
-            may repeat an id, and −1 is padding, unless it is an id. A query that a dict or
-            a frame lacks has no items, and so has one with None or NaN in place of a list,
-            of which there is a warning. Or `by_attributes(label_fn, query_attributes,
+            may repeat an id, and −1 is padding, unless it is an id. A query that is missing
+            from a dict or a frame has no items; a query with None or NaN in place of a list
+            has none either, with a warning. Or `by_attributes(label_fn, query_attributes,
             item_attributes)`, with attributes `[queries, …]` and `[items, …]`. Labels
             below 0 and NaN, which remove items elsewhere, raise here.
         similarity: How a query and an item are scored. Items with equal vectors tie.
 
             - "dot": by their product. Accelerators round products to fewer bits than
-              float32 has, unless `jax.default_matmul_precision("float32")` is set.
+              float32, unless `jax.default_matmul_precision("float32")` is set.
             - "cosine": by the product of the vectors divided by their lengths, in
               float32; 0 where one of them is 0.
-            - "l2": by −|q − x|², nearest first. It is a product too, and loses to
-              cancellation what is below 1e-7 of the squared distances between vectors
-              and their mean: neighbours that are nearer to each other than that may
-              change places. Whole numbers, such as bytes, stay exact, and so do their
-              ties, up to squared distances of 2²³.
-            - "hamming": by minus the number of bits that differ, exactly. Both are
-              packed, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)` makes them.
+            - "l2": by −|q − x|², nearest first. It is computed from products, whose
+              cancellation loses differences below 1e-7 of the squared distances between
+              vectors and their mean: neighbours that are nearer to each other than that
+              may change places. Whole numbers, such as bytes, and their ties stay exact
+              up to squared distances of 2²³.
+            - "hamming": by minus the number of bits that differ, exactly. Both are packed
+              bits, uint8 `[…, bytes]`, as returned by `numpy.packbits(bits, axis=-1)`.
             - "maxsim": by the sum, over the tokens of the query, of the largest product
-              with a token of the item. Items without tokens rank last. A batch holds its
+              with a token of the item. Items without tokens rank last. A batch holds the
               scores of all items.
             - A function of a batch of queries and a block of items, which returns their
               scores `[queries, items]`, higher is better. JAX traces it.
         candidates: The items that have a rank, for each query, in the forms of
             `relevant` (a frame has no labels), such as an array `[queries, n]` padded with
             −1. Their order does not matter: equal scores tie, and under "stable" the lower
-            id comes first. None ranks every item. Not by attributes.
-        exclude_self: Whether its own item leaves the list of each query, for a gallery
-            that is ranked against itself: the item of its name where all `query_ids` are
-            `item_ids` too, and else item i for query i.
-        exclude: The items that leave the list of each query, in the forms of `candidates`.
-        query_ids: `[queries]`, ids of any kind: that at index i names row i of `queries`.
-            Dicts and frames of queries then hold these, and so does the result.
-        item_ids: `[items]`, the same of items, also in lists of ids.
-        unknown_items: What becomes of ids that `item_ids` lacks, such as judged documents
+            id comes first. None ranks every item. Not with attributes.
+        exclude_self: True removes each query's own item from its list, for a gallery that
+            is ranked against itself. If all `query_ids` are also in `item_ids`, it is the
+            item with the query's id; otherwise it is item i for query i.
+        exclude: The items to remove from the list of each query, in the forms of
+            `candidates`.
+        query_ids: `[queries]`, ids of any kind; the id at index i names row i of
+            `queries`. Dicts and frames of queries then hold these ids, and so does the
+            result.
+        item_ids: `[items]`, ids of any kind; the id at index i names item i. Lists of ids
+            then hold these ids, too.
+        unknown_items: How to treat ids that are not in `item_ids`, such as judged documents
             that are not in the corpus; see `evaluate_users`.
-        k: How many items to return for each query. None is the deepest cutoff of the
+        k: How many items to return for each query. None takes the deepest cutoff of the
             metrics.
-        batch_size: How many queries are evaluated at a time; fewer where they would fill
+        batch_size: How many queries are evaluated at a time; fewer if they would fill
             less than four batches, or need too much memory.
         item_mask: `[items]` bool, the items that exist.
-        item_columns: By name, `[items, …]`, what is known of every item, for metrics that
-            read it, such as `groups`; see `evaluate_users`. Not by attributes.
-        ties: See `rank`. Where scores are few numbers, such as Hamming distances, the
-            default counts every order of tied items.
+        item_columns: Columns of all items by name, `[items, …]`, for metrics that read
+            them, such as `groups`; see `evaluate_users`. Not with attributes.
+        ties: See `rank`. If scores have few distinct values, such as Hamming distances,
+            the default counts every order of tied items.
         key: See `rank`.
-        list_weights: `[queries]`, what each query weighs in means, at least 0; or a
+        list_weights: `[queries]`, the weight of each query in means, at least 0; or a
             Series, a dict or a frame by query.
         undefined: See `PerList.mean`.
-        block_size: How many items are scored at a time; of one length, under "maxsim".
-            None chooses.
+        block_size: How many items are scored at a time; with "maxsim", items of similar
+            lengths. None lets the call choose.
         mesh: The devices that share the work; see `evaluate_users`. Queries, items and
-            their attributes may then be global arrays; with candidates, queries alone.
-        queries_axis: The mesh axis or axes that divide queries; see there.
-        items_axis: The mesh axis or axes that divide items; see there.
-        keep_lists: Whether to keep the values of every query and the ids that it found.
-            Otherwise the states alone are returned, whose memory does not grow with the
+            their attributes may then be global arrays; with candidates, only queries.
+        queries_axis: The mesh axis or axes that divide queries; see `evaluate_users`.
+        items_axis: The mesh axis or axes that divide items; see `evaluate_users`.
+        keep_lists: True to keep the values of every query and the ids that it found.
+            Otherwise only the states are returned, whose memory does not grow with the
             number of queries.
         progress: True shows a bar of rich. Or a function, which is called with the number
-            of queries done and the number of all queries. Where items come in blocks, that
-            is as large a share of queries as that of the items read, if their number is
-            known.
+            of queries done and the number of all queries. If items come in blocks and
+            their number is known, the first number is the share of items that were read,
+            times the second.
 
     Returns:
         An `Evaluation`: states, the values of every query, and the ids of the first k
-        items. `compare`, `leaderboard`, `table` and `plots` take it as it is.
+        items. `compare`, `leaderboard`, `table` and `plots` accept it directly.
 
     Raises:
-        ValueError: as `rank_catalog`; if an id is not of an item, or a query not of
+        ValueError: as `rank_catalog`; if an id is of no item, or a query is not in
             `queries`; if a score is NaN, unless its item is excluded, masked or no
             candidate; if a sparse entry is not finite, unless its item is masked; if only
-            one of queries and items is sparse, or the similarity is not "dot"; if a mesh,
-            its axes and shardings do not agree; if no metric has a cutoff and k is None.
-        TypeError: if an argument has none of these forms; if lists of ids look like a
-            dense matrix of labels.
+            one of queries and items is sparse, or they are sparse and the similarity is
+            not "dot"; if a mesh, its axes and shardings do not agree; if no metric has a
+            cutoff and k is None.
+        TypeError: if an argument has another form; if lists of ids look like a dense
+            matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
 
     References:
@@ -218,7 +223,8 @@ def evaluate_embeddings(
     ids = Vocabulary.of("query_ids", query_ids), of_items
     (item_mask,) = ids[1].ordered(item_mask=item_mask)
     columns = ids[1].ordered_columns(item_columns)
-    # What says how it is sharded decides on the devices, before anything is read.
+    # Choose the devices before the arguments are read, because reading would lose how they
+    # are sharded.
     arguments = global_arguments(queries, items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
     gallery, has_candidates = queries if exclude_self else None, candidates is not None
@@ -237,7 +243,7 @@ def evaluate_embeddings(
     )
     if isinstance(scorer.items, HostBlocks):
         _refuse_unreadable(options, devices, judgements, scorer.items)
-    # Labels by attributes may need all items in one block, which ids never do.
+    # Labels by attributes may need all items in one block; labels by ids never do.
     block_size = block_size or jobs.block_size_for(options, judgements, num_items)
     options = options._replace(label_fn=judgements.label_fn, block_size=block_size)
     options = options._replace(missed_from=of_items.first_unknown)
@@ -279,23 +285,24 @@ def evaluate_embeddings(
 def _refuse_unreadable(
     options: jobs.Options, devices: Devices, judgements: Judgements, blocks: HostBlocks
 ) -> None:
-    """Raises `ValueError` where blocks cannot be read as a call needs them."""
+    """Raises `ValueError` if a call cannot read its items in blocks."""
     if devices.items_axis is not None:
         raise ValueError(
-            "items_axis is given, and items come in blocks; pass a memory-mapped array, of "
-            "which each process reads what its own devices need, or queries_axis alone"
+            "items_axis is given, but items come in blocks; pass a memory-mapped array, "
+            "from which each process reads the part of its own devices, or only "
+            "queries_axis"
         )
     if judgements.membership is not None:
         raise ValueError(
-            "candidates is given, and items come in blocks; pass items as one array in "
-            "memory, of which candidates are gathered"
+            "candidates is given, but items come in blocks; pass items as one array in "
+            "memory, from which candidates can be gathered"
         )
     if (dtype := judgements.label_dtype) is not None:
         attributes.refuse_numbers(dtype, "items as one array in memory")
     if options.whole_list_metrics and judgements.label_fn is not None:
         raise ValueError(
             "relevant is by attributes, items come in blocks, and a metric has no "
-            "cutoff; pass one, such as map@100, or items as one array in memory"
+            "cutoff; pass a cutoff, as in map@100, or items as one array in memory"
         )
     if options.whole_list_metrics and not blocks.is_repeatable:
         raise ValueError(

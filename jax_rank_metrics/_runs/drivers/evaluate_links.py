@@ -26,19 +26,18 @@ from jax_rank_metrics._runs.evaluation import Evaluation
 from jax_rank_metrics._values import remarks
 
 L = TypeVar("L", bound="LinkEvaluation")
-# The part of a triple that is predicted from the two others.
+# The part of a triple that is predicted from the other two.
 Side = Literal["head", "tail"]
 SIDES: tuple[Side, ...] = ("head", "tail")
 
 HEAD, RELATION, TAIL = range(3)
 LIST: Unit = ("list", "lists")
 
-# From entities `[batch]`, relations `[batch]` and the side that is predicted, the scores of
-# all entities, `[batch, num_entities]`.
+# Takes entities `[batch]`, relations `[batch]` and the side that is predicted; returns the
+# scores of all entities, `[batch, num_entities]`.
 LinkScoreFn = Callable[[np.ndarray, np.ndarray, Side], Any]
 
-# How many scores a batch has at most, unless the caller chooses its size, and how many
-# lists.
+# How many scores and how many lists a batch has at most, unless the caller chooses its size.
 MAX_SCORES, MAX_LISTS = 2**26, 1024
 
 
@@ -46,15 +45,15 @@ MAX_SCORES, MAX_LISTS = 2**26, 1024
 class LinkEvaluation(Evaluation):
     """The result of `evaluate_links` on one side, or on both together.
 
-    It is an `Evaluation` with a list for each triple, and an attribute more. On both
-    sides, each triple has two lists: those that predict heads come first.
+    It is an `Evaluation` with a list for each triple, and one more attribute. For both
+    sides together, each triple has two lists; all lists that predict heads come first.
 
     Attributes:
         states: The state of each metric by its name, as from `evaluate`.
         lists: A `PerList` of all lists for each of these names, of NumPy arrays on the
-            host. Its `undefined` is that of the call.
+            host. It has the `undefined` of the call.
         retrieved_ids: `[lists, k]` int32, the entities that score best, best first.
-        undefined: What a list counts for where a metric is undefined.
+        undefined: How a list counts in means if a metric is undefined; see `PerList.mean`.
         triples: `[lists, 3]` int32, the triple of each list.
     """
 
@@ -98,46 +97,47 @@ def evaluate_links(
     """Evaluates link prediction in a knowledge graph, on both sides, filtered.
 
     Every triple (head, relation, tail) poses two questions, (?, relation, tail) and
-    (head, relation, ?). For each, all entities are ranked by their scores. Its answer is
-    the only relevant item; the other entities that are known to answer the question too
-    leave the list, and are neither right nor wrong (the filtered setting).
+    (head, relation, ?). For each, all entities are ranked by their scores. The answer in
+    the triple is the only relevant item. Other entities that are known to answer the
+    question leave the list, so they are neither right nor wrong (the filtered setting).
 
-    The numbers of PyKEEN are those of metrics that read the mean rank of a tie:
+    PyKEEN's numbers are the values of metrics that read the mean rank of a tie:
     "mrr(rank=realistic)", "hits(rank=realistic)@1,3,10", "mean_rank", "amri",
-    "adjusted_mrr", "adjusted_hits@10". Under `ties="best"` they are its optimistic
-    numbers, under "worst" the pessimistic ones. Without `rank`, "mrr" is the mean over the
+    "adjusted_mrr", "adjusted_hits@10". With `ties="best"` they are its optimistic
+    numbers, with "worst" the pessimistic ones. Without `rank`, "mrr" is the mean over the
     orders of tied entities, which is larger.
 
     Places are counted, so that all metrics are exact at every cutoff, and nothing is
-    sorted. Memory is O(batch × entities): known answers are looked up batch by batch, and
-    there is no mask of all lists.
+    sorted. Memory is O(batch × entities), because known answers are looked up batch by
+    batch, without a mask of all lists.
 
     Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
-    programs. One device does the work: that of the scores, or the default.
+    programs. One device does the work: the device of the scores, or the default one.
 
     Args:
         metrics: As for `evaluate`.
         score_fn: `score_fn(entities, relations, side)` returns the scores of all entities,
-            `[batch, num_entities]`, of JAX or NumPy; higher is better. `side` is what is
-            predicted, "head" or "tail": `entities`, `[batch]` int32 of NumPy, are tails
-            where it is "head", and heads where it is "tail". It is called as it is, so
-            jit it yourself, or let it run any other library. Its batches have one size:
+            `[batch, num_entities]`, of JAX or NumPy; higher is better. `side` is the part
+            that is predicted, "head" or "tail": `entities`, `[batch]` int32 of NumPy, are
+            tails if it is "head", and heads if it is "tail". The function is not traced,
+            so jit it yourself, or let it run any other library. Its batches have one size:
             the last is filled up with the last question. NaN raises, except for known
             answers.
         triples: `[n, 3]` integers, the triples to evaluate: head, relation, tail. Or a
             frame of pandas or polars with columns of these names, in any order.
         known: All triples that are known to hold, `[m, 3]`, or a sequence of such arrays:
-            those to train on, to validate and to test. Those to evaluate are always among
-            them, also where they are missing here.
+            the triples to train on, to validate and to test. The triples to evaluate are
+            always known, even if they are missing here.
         num_entities: How many entities there are.
-        candidates: The entities that have a rank, such as those whose type a relation
-            takes: a dict from "head", "tail" or both to a list of entities for each
-            relation, or a dict of relations to lists, or a sparse matrix `[relations,
-            entities]`. None, and a side that is not in it, ranks all. An answer that is
-            no candidate counts as missed.
-        k: How many entities to return for each list. None returns none.
-        batch_size: How many lists are evaluated at a time; fewer where they would fill
-            less than four batches. None is 1,024, or as many as have 2²⁶ scores.
+        candidates: The entities that have a rank, such as the entities of the type that a
+            relation takes: a dict from "head", "tail" or both to a list of entities for
+            each relation, or a dict of relations to lists, or a sparse matrix `[relations,
+            entities]`. None ranks all entities; a side that the dict lacks does, too. An
+            answer that is no candidate counts as missed.
+        k: How many entities to return for each list. None returns no entities.
+        batch_size: How many lists are evaluated at a time; fewer if they would fill
+            less than four batches. None takes 1,024, or fewer so that a batch has at most
+            2²⁶ scores.
         ties: See `rank`.
         key: See `rank`.
         undefined: See `PerList.mean`.
@@ -189,12 +189,13 @@ def evaluate_links(
     num_entities = inputs.positive_integer("num_entities", num_entities)
     flags = {"counts_all": True, "finds_inf": True}
     options, key = jobs.make_options(metrics, k, num_entities, ties, key, **flags)
-    options = options._replace(ties=options.ties_of_places)  # ids that tie go by id
+    # Without metrics that read one order of ties, returned entities that tie go by id.
+    options = options._replace(ties=options.ties_of_places)
     triples = read_triples("triples", triples, num_entities)
     all_known = read_known(known, triples, num_entities)
     if batch_size is None:
         batch_size = max(min(MAX_LISTS, MAX_SCORES // num_entities), 1)
-    # The filter leaves out answers that are known.
+    # Every list excludes its other known answers, which is the filter.
     choices = signatures.chosen(pool=candidates) | {"exclude": "listed"}
     rows, evaluations, have_inf, texts = np.arange(len(triples)), {}, [], []
     signatures_of_sides = {}
@@ -233,7 +234,7 @@ def evaluate_links(
             )
             judgements = judgements_of(side, triples, all_known, num_entities)
             judgements = judgements._replace(shared_candidates=of_sides[side])
-            # Each side draws ties of its own.
+            # Give each side its own key, so that the sides draw different ties.
             own_key = None if key is None else jax.random.fold_in(key, first)
             arguments = scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key
             job = jobs.EvaluationJob(options, *arguments, choices)
@@ -273,11 +274,11 @@ def evaluate_links(
 
 @dataclasses.dataclass(kw_only=True)
 class LinkScores(Scores):
-    """The scores of triples, of which the head or the tail is predicted.
+    """The scores of a user's function, which predicts the heads or the tails of triples.
 
     Attributes:
         function: The argument `score_fn` of `evaluate_links`.
-        side: What is predicted.
+        side: The part of a triple that is predicted.
         triples: `[triples, 3]` int32.
         num_entities: How many entities there are.
     """
@@ -287,14 +288,14 @@ class LinkScores(Scores):
     num_entities: int
 
     def __post_init__(self) -> None:
-        """Says what is known without a call, and what messages call the scores."""
+        """Sets the number of items, which is known without a call, and names for messages."""
         self._num_items = self.num_entities
         self.scores_of = "the scores of score_fn for"
         self.nan_cause = f"return numbers where the {self.side} is predicted "
         self.nan_cause += f"({nan_causes.INFINITIES})"
 
     def query_name(self, unit: Unit, row: int, query_ids: Vocabulary) -> str:
-        """Returns what messages call a list: the triple that it predicts."""
+        """Returns the name of a list in messages: the triple that it predicts."""
         return f"triple {self.triples[row].tolist()}"
 
     def _called(self, indices: np.ndarray) -> jax.Array:
@@ -314,10 +315,10 @@ class LinkScores(Scores):
 
 
 class OtherAnswers(NamedTuple):
-    """The known answers of each list but the one asked for, as sparse rows.
+    """The known answers of each list except the one asked for, as sparse rows.
 
-    Lists of one question share its answers: all together take as much memory as there are
-    known triples.
+    Lists of one question share its answers, so the memory of all lists grows with the
+    number of known triples, not with the number of pairs.
 
     Attributes:
         known: `[questions, entities]`, the known answers of distinct questions.
@@ -331,7 +332,7 @@ class OtherAnswers(NamedTuple):
 
     @property
     def indptr(self) -> np.ndarray:
-        """Where the known answers of each list begin, those asked for included."""
+        """The index at which each list's known answers begin, with the one asked for."""
         counts = np.diff(self.known.indptr)[self.questions]
         return np.concatenate([[0], np.cumsum(counts)])
 
@@ -347,12 +348,12 @@ class OtherAnswers(NamedTuple):
 def judgements_of(
     side: Side, triples: np.ndarray, known: np.ndarray, num_entities: int
 ) -> Judgements:
-    """Returns what is relevant to the questions of triples, and what leaves their lists.
+    """Returns the relevant and the excluded entities for the questions of triples.
 
     Args:
-        side: What is asked for: the head (?, relation, tail), or the tail.
-        triples: `[triples, 3]`, those to evaluate.
-        known: `[known triples, 3]`, with those to evaluate among them.
+        side: The part that is asked for: the head (?, relation, tail), or the tail.
+        triples: `[triples, 3]`, the triples to evaluate.
+        known: `[known triples, 3]`, all known triples, including `triples`.
         num_entities: How many entities there are.
     """
     import scipy.sparse
@@ -363,9 +364,9 @@ def judgements_of(
         rows[:, entity].astype(np.int64) * num_relations + rows[:, RELATION]
         for rows in (triples, known)
     )
-    # Pairs that triples share are looked up once: `questions` has that of each triple.
+    # Look up each pair once, even if triples share it; `questions` is each triple's pair.
     distinct, questions = np.unique(pairs, return_inverse=True)
-    # Most known triples answer none of these questions.
+    # Keep only the known triples that answer one of these questions; most do not.
     slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
     is_answer = distinct[slots] == of_known
     entries = slots[is_answer], known[is_answer, answer]
@@ -388,16 +389,16 @@ def read_candidates(
     relations: np.ndarray,
     num_entities: int,
 ) -> SharedCandidates | None:
-    """Checks the candidates of a side, and returns those of lists by their relations.
+    """Checks the candidates of a side, and returns the candidates of each list.
 
     Args:
         candidates: See `evaluate_links`.
-        side: What is asked for.
-        relations: `[triples]`, that of each list.
+        side: The part of a triple that is asked for.
+        relations: `[triples]`, the relation of each list.
         num_entities: How many entities there are.
 
     Returns:
-        The candidates; None if all entities are.
+        The candidates; None if all entities are candidates.
     """
     if candidates is None:
         return None
@@ -431,8 +432,9 @@ def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
 
     Raises:
         TypeError: if they are not integers.
-        ValueError: if there are none to evaluate; if they have another shape; if a number
-            is below 0, or one of an entity is not below `num_entities`.
+        ValueError: if there are no triples to evaluate; if they have another shape; if a
+            number is below 0, or not below its limit: `num_entities` for heads and tails,
+            the largest int32 for relations.
     """
     if inputs.is_frame(value):
         value = inputs.as_frame(value, name)
@@ -472,7 +474,7 @@ def _triple_columns(name: str, columns: list[Any]) -> list[Any]:
         by_name = {str(label).lower().removesuffix("_id"): label for label in columns}
         if len(columns) == 3 and by_name.keys() == set(spelling):
             return [by_name[part] for part in spelling]
-    # A frame of an array has columns without names.
+    # The frame was made from an array, so its columns have default names.
     if columns in ([0, 1, 2], ["column_0", "column_1", "column_2"]):
         return columns
     raise ValueError(
@@ -483,14 +485,14 @@ def _triple_columns(name: str, columns: list[Any]) -> list[Any]:
 
 
 def read_known(known: Any, triples: np.ndarray, num_entities: int) -> np.ndarray:
-    """Returns all known triples, `[known, 3]`, and those to evaluate after them.
+    """Returns all known triples, `[known, 3]`; the triples to evaluate come last.
 
     Args:
         known: Triples `[known, 3]`, or a sequence of such arrays.
-        triples: `[triples, 3]`, those to evaluate.
+        triples: `[triples, 3]`, the triples to evaluate.
         num_entities: How many entities there are.
     """
-    # A list of triples [[0, 1, 2]] is an array; a list of matrices is several.
+    # A list of triples such as [[0, 1, 2]] is one array; a list of matrices is several.
     parts: Sequence[Any] = [known]
     if isinstance(known, (list, tuple)) and all(np.ndim(part) == 2 for part in known):
         parts = known

@@ -36,20 +36,20 @@ from jax_rank_metrics._values import merging
 class UserEvaluation(Evaluation):
     """The result of `evaluate_users`: means, values of every user, and recommendations.
 
-    It is an `Evaluation`, whose queries are users, with `exposure`, which is counted when
-    it is read, and a few attributes more.
+    It is an `Evaluation` whose queries are users, with a few more attributes. Its
+    `exposure` is counted when it is read.
 
     Attributes:
         states: The state of each metric by its name, as from `evaluate`.
         lists: A `PerList` of all users for each of these names, of NumPy arrays on the
-            host, for `compare` and `plots`. Its `undefined` is that of the call.
+            host, for `compare` and `plots`. It has the `undefined` of the call.
         retrieved_ids: `[users, k]`, the ids of the items recommended to each user, best
-            first, int32 unless `item_ids` were passed; −1 where there are no more, or None
-            beside strings.
-        undefined: What a user counts for where a metric is undefined.
+            first, int32 unless `item_ids` were passed. A user with fewer items has −1 in
+            the last places, or None if ids are strings.
+        undefined: How a user counts in means if a metric is undefined; see `PerList.mean`.
         users: `[users]`, the users evaluated: rows of the model, int32, or their ids.
-        shown_rows: `[users, k]` int32, the rows of the items that `exposure` counts: of
-            `retrieved_ids`, and −1 for users who do not count. None with
+        shown_rows: `[users, k]` int32, the rows of the items that `exposure` counts: the
+            rows of `retrieved_ids`, but −1 for users who do not count. None with
             `keep_lists=False`.
         num_items: How many items the catalogue has.
         total_exposure: The exposure with `keep_lists=False`; otherwise None.
@@ -118,28 +118,28 @@ def evaluate_users(
 ) -> UserEvaluation:
     """Evaluates a recommender for all its users, in batches, over the whole catalogue.
 
-    Every item that a user has not seen is ranked, for every user; none is sampled, unless
-    `candidates` says which. With embeddings, items are scored a block at a time as by
-    `rank_catalog`, and the scores of all users and items never exist at once. Metrics
-    with a cutoff read one top-k. Those without, such as "map", find the places of
-    relevant items in another pass over the scores of a batch: see `rank_scores` for what
-    that takes.
+    For every user, all items that the user has not seen are ranked. Items are not sampled,
+    unless you pass a sample as `candidates`. With embeddings, items are scored a block at
+    a time as by `rank_catalog`, and the scores of all users and items never exist at once.
+    Metrics with a cutoff share one top-k. Metrics without a cutoff, such as "map", find
+    the places of relevant items in another pass over the scores of a batch; see
+    `rank_scores` for its cost.
 
     **Users without a relevant item** count 0 in most metrics, as everywhere in this
-    package, and the states say how many there are. Many tools leave them out, which
-    `undefined="skip"` or `users=` does here too. With "skip", a user for whom none of the
-    metrics is defined does not count in anything: not in the exposure, popularity,
-    novelty and diversity either, though `retrieved_ids` has the recommendations. Seen items
-    are excluded, so a relevant item that is also seen cannot be found, and is not counted.
-    There is a warning where that leaves a user no relevant item, where a metric is
-    undefined for all users, and where 0 for undefined users is its best value. So there is
-    where the scores of a matrix rank the relevant items of the first users last, as
-    distances do, or differ in float64 alone.
+    package, and the states say how many there are. Many tools leave them out; here,
+    `undefined="skip"` or `users=` does. With "skip", a user for whom no metric that reads
+    labels is defined counts in nothing: not in the exposure, popularity, novelty and
+    diversity either, though `retrieved_ids` has the recommendations. Seen items are
+    excluded, so a relevant item that is also seen cannot be found, and is not counted.
+    The call warns if this leaves a user no relevant item, if a metric is undefined for all
+    users, and if undefined users count 0 although 0 is the metric's best value. It also
+    warns if a matrix or a function of scores ranks the relevant items of the first users
+    last, as distances do, or if its scores differ only in float64.
 
     Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
     programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users
-    with many ids share batches where that saves time. One device does the work: that of
-    `items`, or the default; or with `mesh` all devices of all processes.
+    with many ids share batches if this saves time. One device does the work, the device of
+    `items` or the default one; with `mesh`, all devices of all processes do.
 
     Args:
         metrics: As for `evaluate`. Relevant items have the label 1, or the value in a
@@ -147,67 +147,70 @@ def evaluate_users(
         model: One of three forms. A pair `(queries, items)` of embeddings `[users, dims]`
             and `[items, dims]`, scored by their product. Scores `[users, items]`, an
             array of NumPy or JAX. Or a function of users, `[batch]` int32 of NumPy, that
-            returns their scores `[batch, items]`, of JAX or NumPy: it is called as it is,
-            so jit it yourself, or let it run any other library. Its batches have one
-            size, or few with `candidates`: the last is filled up with the last user. All
-            become float32 unless x64 is on: scores that are equal in float32 tie. NaN
-            raises, except for seen and masked items. An item with a score of −∞ is not
-            recommended, and not found; if it is relevant, it counts as missed.
-        relevant: The items to be found, such as those held out: a list of ids for each
+            returns their scores `[batch, items]`, of JAX or NumPy. The function is not
+            traced, so jit it yourself, or let it run any other library. Its batches have
+            one size, or few sizes with `candidates`; the last is filled up with the last
+            user. Scores become float32 unless x64 is on, so scores that are equal in
+            float32 tie. NaN raises, except for seen and masked items. An item with a score
+            of −∞ is not recommended, and not found; if it is relevant, it counts as missed.
+        relevant: The items to be found, such as held-out items: a list of ids for each
             user of the model, or a dict of ids to labels, or pairs of both; a dict or a
             pandas Series from users to such lists; a frame of pandas or polars with the
             columns `user` (or `query`), `item` and perhaps `label`, a row for each pair; or
             a scipy sparse matrix `[users, items]` of labels. Lists and frames may repeat an
-            id, and −1 is padding, unless it is an id. A user that a dict or a frame lacks
-            has no items, and so has one with None or NaN in place of a list, of which there
-            is a warning.
-        seen: The items not to be recommended, such as those trained on, in the same
+            id, and −1 is padding, unless it is an id. A user who is missing from a dict or
+            a frame has no items; a user with None or NaN in place of a list has none
+            either, with a warning.
+        seen: The items not to recommend, such as the items trained on, in the same
             forms; in a matrix, values above 0 are seen; a frame has no labels. None
             excludes nothing.
-        candidates: The items that have a rank, for each user, in the forms of `seen`: such
-            as an array `[users, n]` of the relevant item and of sampled ones, or what a
-            first stage found. As in `evaluate_embeddings`, relevant items beside them count
-            as missed, and seen ones leave them. A user without candidates finds nothing.
-            None ranks every item.
+        candidates: The items that have a rank, for each user, in the forms of `seen`: for
+            example an array `[users, n]` of the relevant item and sampled ones, or the
+            items that a first stage found. As in `evaluate_embeddings`, relevant items
+            that are not candidates count as missed, and seen items are removed from the
+            candidates. A user without candidates finds nothing. None ranks every item.
         users: `[users]` integers, the users to evaluate, each once: rows of the model, of
-            `relevant` and of `seen`. None is all users of `relevant`: rows of lists, keys
-            of a dict, and those with a pair in a frame or a matrix, in ascending order.
-        user_ids: `[users]`, ids of any kind: that at index i names row i of the model.
-            Dicts, frames and Series, `users` and what describes users then hold these,
-            and so does the result. A function is still called with rows.
-        item_ids: `[items]`, the same of items, in lists of ids too.
-        unknown_items: What becomes of ids that `item_ids` lacks, such as items that are
-            new since the model was trained: "error"; "miss" counts them where they are
-            relevant, as items that were not found; "drop" leaves them out.
-        k: How many items to recommend to each user. None is the deepest cutoff of the
+            `relevant` and of `seen`. None takes all users of `relevant`: the rows of lists,
+            the keys of a dict, or the users with a pair in a frame or a matrix; in
+            ascending order, except for the keys of a dict, which keep their order.
+        user_ids: `[users]`, ids of any kind; the id at index i names row i of the model.
+            Dicts, frames, Series and `users` then hold these ids, and so does the result.
+            A function is still called with rows.
+        item_ids: `[items]`, ids of any kind; the id at index i names item i. Lists of ids
+            then hold these ids, too.
+        unknown_items: How to treat ids that are not in `item_ids`, such as items that are
+            new since the model was trained: "error" raises; "miss" counts a relevant one
+            as an item that was not found; "drop" leaves them out.
+        k: How many items to recommend to each user. None takes the deepest cutoff of the
             metrics.
-        batch_size: How many users are evaluated at a time; fewer where they would fill
+        batch_size: How many users are evaluated at a time; fewer if they would fill
             less than four batches, or need too much memory.
-        item_mask: `[items]` bool, the items that may be recommended, and found. As all
-            that describes users or items, it may be a Series, a frame or a dict by id.
-        item_columns: By name, `[items, …]`, what is known of every item, for metrics that
-            read it, such as `groups` or `embeddings`; see `rank_catalog`. Every device has
-            all columns of up to 32 numbers an item, and its part of wider ones. `counts`
-            are how many users have seen each item (all users of `seen`), unless they are
-            passed.
-        ties: See `rank`. Where no key orders items that tie, those of a user stand in the
-            order of a hash of the user's row and of the item. Users are so shown different
-            ones, the same in batches of any size, and a constant scorer exposes all items.
+        item_mask: `[items]` bool, the items that may be recommended, and found. Like every
+            argument that describes users or items, it may be a Series, a frame or a dict
+            by id.
+        item_columns: Columns of all items by name, `[items, …]`, for metrics that read
+            them, such as `groups` or `embeddings`; see `rank_catalog`. Every device holds
+            columns of up to 32 numbers an item whole, and its part of wider ones. If
+            `counts` are not passed, they are the number of users who have seen each item,
+            among all users of `seen`.
+        ties: See `rank`. By default, without a key, a hash of the user's row and the item
+            orders tied items. So users are shown different ones of them, the same in
+            batches of any size, and a constant scorer exposes all items.
         key: See `rank`.
-        list_weights: `[users]`, what each evaluated user weighs in means, at least 0; or a
-            Series, a dict or a frame by user. The exposure counts users alike.
+        list_weights: `[users]`, the weight of each evaluated user in means, at least 0; or
+            a Series, a dict or a frame by user. The exposure counts all users equally.
         undefined: See `PerList.mean`.
         block_size: See `rank_catalog`.
         mesh: The devices that share the work; see `jax.make_mesh`. Then `model` and
-            `item_mask` may hold global arrays, while all else is the same on every
-            process, and so is a NumPy array. Each device takes the users of its own part
-            of a global array: embeddings and scores stay where they are. None is one
-            device, or the mesh over which the arrays of the model are sharded.
-        queries_axis: The mesh axis or axes that divide users. None divides none; without
-            either axis, they are those along which the model is sharded.
+            `item_mask` may hold global arrays. All other arguments must be the same on
+            every process, and so must NumPy arrays. Each device takes the users of its own
+            part of a global array: embeddings and scores stay where they are. None takes
+            one device, or the mesh over which the arrays of the model are sharded.
+        queries_axis: The mesh axis or axes that divide users. None divides no users; if
+            both axes are None, they are read from the sharding of the model.
         items_axis: The mesh axis or axes that divide items. Ids count through all parts.
-        keep_lists: Whether to keep the values of every user and the items recommended to
-            each. Otherwise the states and the exposure alone are returned, whose memory
+        keep_lists: True to keep the values of every user and the items recommended to
+            each. Otherwise only the states and the exposure are returned, whose memory
             does not grow with the number of users.
         progress: True shows a bar of rich. Or a function, which is called with the number
             of users done and the number of all users.
@@ -217,17 +220,18 @@ def evaluate_users(
 
     Raises:
         ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
-            of the model; if the model is a function and `seen` names none of the users;
-            if `relevant` or `seen` has another number of rows than the model has users,
-            or more columns than it has items; if scores are NaN; if a mesh, its
-            axes and shardings do not agree; if no metric has a cutoff and k is None.
-        TypeError: if `relevant`, `seen`, `users` or `model` has none of these forms; if
-            lists of ids look like a dense matrix of labels.
+            in the model; if the model is a function, and `seen` or `candidates` names
+            users, but no evaluated one; if `relevant` or `seen` has another number
+            of rows than the model has users, or more columns than it has items; if scores
+            are NaN; if a mesh, its axes and shardings do not agree; if no metric has a
+            cutoff and k is None.
+        TypeError: if `relevant`, `seen`, `users` or `model` has another form; if lists of
+            ids look like a dense matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
 
     References:
         Krichene and Rendle, On sampled metrics for item recommendation, KDD 2020, on why
-        none is sampled.
+        items are not sampled.
 
     >>> users, items = np.eye(2), np.array([[3.0, 0], [2, 2], [1, 0], [0, 4]])
     >>> evaluation = evaluate_users(
@@ -256,8 +260,8 @@ def evaluate_users(
     )
     if scorer.num_rows is not None:
         ids[0].check_size(scorer.num_rows)
-    # Users are rows of the model; `users` chooses some of them, in any order. Row i of what
-    # follows is of rows[i], which is query i from here on.
+    # Users are rows of the model; `users` chooses some of them, in any order. From here on,
+    # query i is the user rows[i], and row i of all arrays belongs to it.
     rows = read_users(users, interactions, scorer.num_rows, ids[0])
     names_of_users = ids[0].of_rows(rows)
     rows_of = {name: pairs.rows(rows) for name, pairs in interactions.items()}
@@ -282,7 +286,7 @@ def evaluate_users(
     columns = ids[1].ordered_columns(item_columns)
     reads_counts = any(COUNTS in bound.spec.item_columns for bound in options.bounds)
     if seen is not None and reads_counts and COUNTS not in columns:
-        # Among all users of `seen`, evaluated or not.
+        # Count all users of `seen`, whether they are evaluated or not.
         columns[COUNTS] = interactions["seen"].item_counts(num_items)
     whole_columns, wide_columns = read_item_columns(columns, options, num_items)
     catalog = programs.CatalogArrays(
