@@ -332,5 +332,5 @@ def test_unknown_items_of_users(vectors, by_rows):
     np.testing.assert_allclose(halved[0], found.lists["recall@2"].values[0] * 2 / 3)
     with pytest.raises(ValueError, match="relevant of user 0 holds None"):
         call({0: [None]}, unknown_items="drop")
-    with pytest.raises(ValueError, match="item_ids is not given"):
+    with pytest.raises(ValueError, match="without item_ids no item is unknown"):
         jrm.evaluate_users(METRICS, vectors, RELEVANT, unknown_items="miss")

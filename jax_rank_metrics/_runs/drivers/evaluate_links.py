@@ -37,7 +37,7 @@ LIST: Unit = ("list", "lists")
 # scores of all entities, `[batch, num_entities]`.
 LinkScoreFn = Callable[[np.ndarray, np.ndarray, Side], Any]
 
-# How many scores and how many lists a batch has at most, unless the caller chooses its size.
+# How many scores and how many lists a batch has at most, unless its size was passed.
 MAX_SCORES, MAX_LISTS = 2**26, 1024
 
 
@@ -288,7 +288,7 @@ class LinkScores(Scores):
     num_entities: int
 
     def __post_init__(self) -> None:
-        """Sets the number of items, which is known without a call, and names for messages."""
+        """Sets the number of items, known without a call, and the names for messages."""
         self._num_items = self.num_entities
         self.scores_of = "the scores of score_fn for"
         self.nan_cause = f"return numbers where the {self.side} is predicted "
@@ -317,8 +317,8 @@ class LinkScores(Scores):
 class OtherAnswers(NamedTuple):
     """The known answers of each list except the one asked for, as sparse rows.
 
-    Lists of one question share its answers, so the memory of all lists grows with the
-    number of known triples, not with the number of pairs.
+    Lists of one question share its answers, so all lists together take no more memory
+    than the known triples.
 
     Attributes:
         known: `[questions, entities]`, the known answers of distinct questions.

@@ -16,12 +16,12 @@ from jax_rank_metrics._ground.inputs.list_ids import numbered, repeated_id
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
-    """The ids of all users, queries or items: that at index i names row i of a model.
+    """The ids of all users, queries or items; the id at index i names row i of a model.
 
     Attributes:
         name: The argument, such as "item_ids".
-        ids: `[rows]`, distinct; None where rows are known by their numbers.
-        unknown: What becomes of items that are not among them.
+        ids: `[rows]`, distinct; None if rows are known by their numbers.
+        unknown: How to treat items whose ids are not among them.
     """
 
     name: str
@@ -33,18 +33,19 @@ class Vocabulary:
     def of(
         cls, name: str, ids: Any, unknown: types.UnknownItems = "error"
     ) -> "Vocabulary":
-        """Reads an argument, of which None says that rows are known by their numbers.
+        """Reads an argument; None means that rows are known by their numbers.
 
         Raises:
-            ValueError: if an id is missing, or there twice, or there is none.
+            ValueError: if an id is missing or repeated, or the argument is empty; if
+                `unknown` is not "error" and there are no ids.
             TypeError: if an id cannot be the key of a dict.
         """
         inputs.option("unknown_items", unknown, types.UnknownItems)
         if ids is None:
             if unknown != "error":
                 raise ValueError(
-                    f"unknown_items is {unknown!r}, and {name} is not given, beside which "
-                    "no item is unknown; pass the ids of all items"
+                    f"unknown_items is {unknown!r}, but without {name} no item is unknown; "
+                    "pass the ids of all items"
                 )
             return cls(name)
         inputs.refuse_other_order(name, ids)
@@ -59,7 +60,7 @@ class Vocabulary:
 
     @functools.cached_property
     def numbers_by_id(self) -> dict[Hashable, int]:
-        """The row of each id; unknown items that count as missed come after these."""
+        """The row of each id; unknown items that count as missed are added after them."""
         return {key: row for row, key in enumerate(inputs.lookup_keys(self.ids))}
 
     def numbers(self, name: str, values: Any, has_padding: bool = False) -> np.ndarray:
@@ -68,12 +69,12 @@ class Vocabulary:
         Unknown items that count as missed get numbers after all rows.
 
         Args:
-            name: What messages call the ids.
+            name: The name of the ids in messages.
             values: The ids.
-            has_padding: Whether the number −1 is padding, unless it is an id itself.
+            has_padding: True if the number −1 is padding, unless it is an id itself.
 
         Raises:
-            ValueError: if an id is none of these.
+            ValueError: if an id is unknown and may not be.
         """
         inputs.refuse_masked(name, values, f"{name}.compressed(), the ids that exist")
         listed = inputs.lookup_keys(values)
@@ -113,9 +114,10 @@ class Vocabulary:
         return {*map(_kind_of, self.numbers_by_id)}
 
     def _cannot_hold(self, key: Hashable) -> bool:
-        """Whether an unknown id is missing, or of another kind than all that are known.
+        """True if an unknown id is missing, or of another kind than all known ids.
 
-        Floats of more than 53 bits are integers that were rounded, and name another item.
+        Also True for a float beyond 2⁵³: it may be a rounded integer, which names another
+        item.
         """
         is_rounded = isinstance(key, float | np.floating) and abs(float(key)) > 2**53
         return is_rounded or inputs.is_missing(key) or _kind_of(key) not in self._kinds
@@ -127,14 +129,14 @@ class Vocabulary:
 
     @property
     def first_unknown(self) -> int | None:
-        """The number given to the first unknown item that counts; None without one."""
+        """The number given to the first unknown item that counts as missed; or None."""
         return len(self.numbers_by_id) - self.num_unknown if self.num_unknown else None
 
     def named(self, numbers: np.ndarray) -> np.ndarray:
-        """Returns the ids of rows, in the shape of the numbers, or else these themselves.
+        """Returns the ids of rows, in the shape of the numbers; or the numbers without ids.
 
-        Where a number is below 0, that is −1 for ids that are integers, and else None; so
-        it is where −1 is an id, or one does not fit int64.
+        The id of a number below 0 is −1 if ids are integers; or None, if they are not, if
+        −1 is an id, or if an id does not fit int64.
         """
         if self.ids is None:
             return numbers
@@ -152,18 +154,18 @@ class Vocabulary:
         return self.ids[row] if has_id else row  # type: ignore[index]
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Returns the ids of rows that there are, or else their numbers."""
+        """Returns the ids of existing rows, or their numbers if there are no ids."""
         return rows if self.ids is None else self.ids[rows]
 
     def ordered(self, **per_row: Any) -> list[Any]:
-        """Returns what describes rows, by the name of its argument, as the ids order it."""
+        """Returns arguments with an entry for each row, in the order of the ids."""
         if self.ids is None:
             return [*per_row.values()]
         unit = _UNITS[self.name]
         return [inputs.by_ids(*named, self.ids, unit) for named in per_row.items()]
 
     def ordered_columns(self, columns: Any) -> dict[str, Any]:
-        """Returns `item_columns` as `ordered` does."""
+        """Returns the columns of `item_columns`, in the order of the ids."""
         if columns is None:
             return {}
         inputs.check_names("item_columns", columns)
@@ -171,7 +173,7 @@ class Vocabulary:
         return dict(zip(columns, self.ordered(**named), strict=True))
 
     def check_size(self, num_rows: int) -> None:
-        """Raises unless there is an id for each row, or none has one."""
+        """Raises if there are ids, but not one for each row."""
         if self.ids is not None and len(self.ids) != num_rows:
             raise ValueError(
                 f"{self.name} has {len(self.ids)} ids, but there are {num_rows} "
@@ -184,16 +186,17 @@ Vocabularies = tuple[Vocabulary, Vocabulary]
 NO_IDS = Vocabulary("user_ids"), Vocabulary("item_ids")
 _UNITS = {"user_ids": "users", "query_ids": "queries", "item_ids": "items"}
 
-# A list of ids for each user (lists, sets, arrays, or one padded array), or of what is
-# relevant dicts of ids to labels; a dict or pandas Series from users to such lists, a frame
-# of users and items, or a sparse matrix of scipy `[users, items]`.
+# A list of ids for each user (lists, sets, arrays, or one padded array); for relevant items
+# also dicts of ids to labels; a dict or pandas Series from users to such lists; a frame of
+# users and items; or a sparse matrix of scipy `[users, items]`.
 RawInteractions = Any
 
-# What a row is called in messages, as one and in the plural: "user", "users".
+# The nouns for a row in messages, singular and plural: "user", "users".
 Unit = tuple[str, str]
 USER, QUERY = ("user", "users"), ("query", "queries")
 
-# A `scipy.sparse.csr_array`, `[users, items]`: scipy is imported where it is needed.
+# A `scipy.sparse.csr_array`, `[users, items]`; Any, because scipy is imported only in the
+# functions that need it.
 SparseRows = Any
 
 _CURE = (
@@ -201,32 +204,32 @@ _CURE = (
     "and item, or a scipy sparse matrix"
 )
 _FILLED = (
-    "what its method filled(-1) returns, in which ids that are padding are negative"
+    "the result of its method filled(-1), in which ids that are padding are negative"
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Interactions:
-    """The items of all users, or queries, in one form whatever was passed.
+    """The items of all users, or queries, in one form for all forms of the argument.
 
     Lists of ids [[2, 0], [2, −1]] are the sparse rows {0: 1, 2: 1} and {2: 1}.
 
     Attributes:
         name: The argument, for messages.
-        unit: What a row is called in messages.
+        unit: The nouns for a row in messages.
         user_ids: The ids of users, for messages.
-        table: `[rows, items]`, canonical and without stored zeros: labels, or ones. Where
-            users are named, a last row is empty: that of all other users.
-        users: The user of each row, as a dict or a frame names them; None where row i is
-            that of user i.
-        has_pairs: Whether each row of a sparse matrix, whose columns are all items, holds
-            an entry, which is a pair; None for lists, whose rows are users also where they
-            are empty.
-        is_array: Whether an array was passed, `[users, ids]`.
-        row_length: The number of ids in each row that has any, where all have equally
-            many and none is padding or a set. Only such rows may be labels of all items.
-        repeats: Whether a row of ids has one of them twice.
-        missing: The users with an entry that is missing in place of a list, such as None.
+        table: `[rows, items]`, canonical and without stored zeros: labels, or ones. If
+            users are named, there is a last, empty row for all other users.
+        users: The user of each row, if a dict or a frame names users; None if row i belongs
+            to user i.
+        has_pairs: For a sparse matrix, whose columns are all items, `[rows]` bool, True if
+            a row stores an entry. None for other forms; an empty list is a user, too.
+        is_array: True if an array `[users, ids]` was passed.
+        row_length: The number of ids in each row that is not empty, if all these rows have
+            the same number, without padding, sets and labels; else None. Only such rows
+            may be mistaken for labels of all items.
+        repeats: True if a row of ids holds an id twice, or there is padding.
+        missing: The users with a missing value in place of a list, such as None.
     """
 
     name: str
@@ -253,16 +256,17 @@ class Interactions:
         Args:
             name: The argument, for messages.
             raw: Its value.
-            unit: What a row is called in messages.
+            unit: The nouns for a row in messages.
             vocabularies: The ids of users and of items.
 
         Raises:
-            ValueError: if the index of a Series repeats a user, whose lists a dict would
-                not hold; if a value of a matrix is negative; or as `read_frame`.
+            ValueError: if the index of a Series repeats a user; if a value of a matrix is
+                negative; or as `read_frame`.
             TypeError: as `read_frame`; if an array is masked; if there is no list of ids
                 for each user.
         """
-        if name == "candidates":  # a candidate without a score has no rank
+        # Unknown candidates have no scores, so they have no rank, and are left out.
+        if name == "candidates":
             known = vocabularies[1]
             if known.unknown == "miss":
                 known = dataclasses.replace(known, unknown="drop")
@@ -308,18 +312,18 @@ class Interactions:
 
         (user_ids, item_ids), missing, labels = vocabularies, [], None
         is_array = isinstance(raw, (np.ndarray, jax.Array))
-        if is_array:  # a list names the user whose row is masked
+        if is_array:  # lists are checked row by row, to name the user
             inputs.refuse_masked(name, raw, _FILLED)
             raw = np.asarray(raw)
             if raw.dtype.kind == "f" and raw.ndim > 1 and item_ids.ids is None:
                 inputs.refuse_missing(name, raw)
         if item_ids.ids is None and _is_table_of_ids(raw):
-            # As one array: a million rows by themselves would take 200 MB.
+            # Read all rows as one array, because a million separate rows would take 200 MB.
             raw_rows, ids = (), raw.ravel()
             sizes = np.full(len(raw), raw.shape[1])
         else:
             raw_rows = [*raw]
-            # A dict has a last row of no user, which is empty.
+            # A dict has a last, empty row that belongs to no user.
             of_rows = range(len(raw_rows)) if users is None else [*users.tolist(), -1]
             names = [user_ids.name_of(row) for row in of_rows]
             if name != "candidates":
@@ -336,7 +340,7 @@ class Interactions:
                 parts = ([1] * len(row) if x is None else x for row, x in read)
                 try:
                     labels = _labels(name, [*itertools.chain(*parts)])
-                except (TypeError, ValueError):  # again, to name the row that is wrong
+                except (TypeError, ValueError):  # check each row, to name the wrong one
                     for user, (_, grades) in zip(names, read, strict=True):
                         if grades is not None:
                             _labels(f"{name} of {unit[0]} {user}: labels", grades)
@@ -349,7 +353,7 @@ class Interactions:
             row = np.searchsorted(np.cumsum(sizes), np.argmin(ids), side="right")
             user = user_ids.name_of(int(row) if users is None else int(users[row]))
             raise ValueError(_negative(f"{name} of {unit[0]} {user}", lowest))
-        # Where rows start among the ids that are no padding.
+        # The index at which each row starts, among the ids without padding.
         ends = np.concatenate([[0], np.cumsum(sizes)])
         starts = np.concatenate([[0], np.cumsum(is_id)])[ends]
         shape = (len(sizes), int(ids.max(initial=0)) + 1)
@@ -364,7 +368,7 @@ class Interactions:
             raise ValueError(
                 f"{name} has two labels for an item of {unit[0]} {user}; pass one"
             )
-        # Sets never repeat a number, and padding is no label.
+        # Rows of labels have no sets, because labels repeat, and no padding.
         lengths, row_length = np.unique(sizes[sizes > 0]).tolist(), None
         has_sets = any(isinstance(row, (set, frozenset)) for row in raw_rows)
         if len(lengths) == 1 and is_id.all() and not has_sets and labels is None:
@@ -383,18 +387,18 @@ class Interactions:
 
     @property
     def num_rows(self) -> int:
-        """The number of users with a row, where row i is that of user i."""
+        """The number of rows, and of users if they are not named."""
         return self.table.shape[0]
 
     def all_users(self) -> np.ndarray:
-        """Returns the users with an entry, `[users]`."""
+        """Returns the users with a row, `[users]`."""
         return np.arange(self.num_rows) if self.users is None else self.users
 
     def users_with_rows(self) -> np.ndarray:
         """Returns the users that are evaluated by default, `[users]`.
 
-        Keys of a dict and rows of a list are users; a frame and a matrix hold pairs, so
-        that their users are those with a pair.
+        All keys of a dict and all rows of a list are users. A frame and a matrix hold
+        pairs, so only users with a pair count.
         """
         users = self.all_users()
         return users if self.has_pairs is None else users[self.has_pairs]
@@ -402,21 +406,21 @@ class Interactions:
     def rows(self, user_ids: np.ndarray) -> SparseRows:
         """Returns the rows of users as a canonical `csr_array` without stored zeros.
 
-        Its number of columns is that of a sparse matrix, or as large as the ids need;
-        `check_items` compares it with the catalogue.
+        It has as many columns as a sparse matrix that was passed, or as the ids need;
+        `check_items` compares them with the catalogue.
         """
         if self.users is not None:
             # Users [7, 2] of a dict are looked up as [2, 7], whose rows are [1, 0].
             known, rows_of = np.unique(self.users, return_index=True)
-            slots = np.searchsorted(known, user_ids)  # of unknown users, any
+            slots = np.searchsorted(known, user_ids)  # any slot for unknown users
             is_known = np.append(known, -1)[slots] == user_ids
             rows = np.append(rows_of, len(known))[slots]
             return self.table[np.where(is_known, rows, len(known))]
         if user_ids.max() >= self.num_rows:
             (unit, units), user = self.unit, self.user_ids.name_of(user_ids.max())
             raise ValueError(
-                f"{self.name} has {self.num_rows} {units}, and none of them is {unit} "
-                f"{user}; pass rows for all of them"
+                f"{self.name} has {self.num_rows} {units}, but not {unit} {user}; "
+                f"pass rows for all {units}"
             )
         return self.table[user_ids]
 
@@ -427,7 +431,7 @@ class Interactions:
     def check_named(self, user_ids: np.ndarray, must_match: bool) -> None:
         """Raises `ValueError` if a user is named by a number below 0.
 
-        With `must_match`, also if users are named, but none of those evaluated.
+        With `must_match`, also if users are named, but no evaluated user is among them.
         """
         if self.users is None or not self.users.size:
             return
@@ -446,12 +450,14 @@ class Interactions:
             )
 
     def check_users(self, num_users: int, is_selection: bool) -> None:
-        """Raises unless all users are those of the model, and rows are one for each.
+        """Raises unless all users are in the model, and each has one row.
+
+        Named users may lack rows, unlike unnamed ones.
 
         Args:
             num_users: How many users the model has.
-            is_selection: Whether the caller selected the users to evaluate. Then rows
-                may be missing for users after the last of them.
+            is_selection: True if the caller selected the users to evaluate. Then rows of
+                the last users may be missing.
         """
         name, units, users = self.name, self.unit[1], self.users
         if users is not None:
@@ -471,16 +477,17 @@ class Interactions:
     def check_items(
         self, num_items: int, may_name_all: bool = False, num_unknown: int = 0
     ) -> None:
-        """Raises unless the items are those of a catalogue of `num_items`.
+        """Raises unless all items are in a catalogue of `num_items`, or known as missed.
 
         Args:
             num_items: How many items the model has.
-            may_name_all: Whether an array may name every item in each of its rows.
-            num_unknown: How many items have numbers after those.
+            may_name_all: True if an array may name every item in each of its rows.
+            num_unknown: How many unknown items have numbers after the items of the model.
         """
         name = self.name
         if self.has_pairs is not None:
-            # An additional first column, such as an id 0 for padding, shifts all ids.
+            # Refuse additional columns, because a first one, such as an id 0 for padding,
+            # would shift all ids.
             if self.table.shape[1] > num_items:
                 raise ValueError(
                     f"{name} has {self.table.shape[1]} columns, but there are {num_items} "
@@ -488,7 +495,7 @@ class Interactions:
                 )
         elif self._looks_dense(num_items, may_name_all):
             cure = f"scipy.sparse.csr_array({name})"
-            if self.users is not None:  # which is not made of a dict
+            if self.users is not None:  # scipy cannot read a dict
                 cure = "its rows as scipy.sparse.csr_array(rows)"
             raise TypeError(
                 f"{name} looks like a matrix [{self.unit[1]}, items] of labels, but dense "
@@ -503,7 +510,7 @@ class Interactions:
         check_known_items(name, self.table, name_of, limit, self.unit)
 
     def remarks(self) -> list[str]:
-        """Returns a remark if entries are missing in place of lists."""
+        """Returns a remark if there are missing values in place of lists."""
         if not self.missing:
             return []
         (unit, units), outcome = self.unit, "which exclude nothing"
@@ -516,13 +523,13 @@ class Interactions:
         ]
 
     def _looks_dense(self, num_items: int, may_name_all: bool) -> bool:
-        """Whether the rows look like labels of all items, not like lists of ids.
+        """True if the rows look like labels of all items, not like lists of ids.
 
-        They do if there is an entry for every item of the catalogue, in an array, or in
-        lists of which one repeats an id; or if there are more than two entries, all of
-        them 0 or 1. Read as lists of ids, the former would name every item or repeat
-        ids, and the latter would only repeat the ids 0 and 1, which nobody intends. For
-        instance, [[0, 1, 0, 2]] looks dense for a catalogue of 4 items, but not of 9.
+        They do if each row has an entry for every item of the catalogue, in an array, or
+        in lists with a repeated id; or if rows have more than two entries, all of them 0
+        or 1. As lists of ids, the first kind would name every item or repeat ids, and the
+        second would only repeat the ids 0 and 1, so neither is intended. For instance,
+        [[0, 1, 0, 2]] looks dense for a catalogue of 4 items, but not of 9.
         """
         if self.row_length is None:
             return False
@@ -548,17 +555,18 @@ def _users_of(
 
 
 def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]:
-    """Returns a sparse matrix as a canonical array of its own, without stored zeros.
+    """Returns a canonical copy of a sparse matrix, without stored zeros.
 
-    And which of its rows hold an entry: a label of 0 that is stored is one, as in a frame.
+    Also returns, for each row, True if it stores an entry. A stored label of 0 counts as
+    an entry, as it does in a frame.
     """
     import scipy.sparse
 
     if raw.dtype.kind not in "biuf":
         raise TypeError(f"{name} holds {raw.dtype}; pass numbers")
-    # Entries that stand twice are added, and small integers would wrap.
+    # Repeated entries are added up, and small integers would wrap.
     is_small = raw.dtype.kind in "iu" and raw.dtype.itemsize < 8
-    # A copy, since what follows changes arrays in place, which are those of the caller.
+    # Copy, because the next steps change arrays in place, and these are the caller's.
     rows = scipy.sparse.csr_array(raw.astype(np.int64 if is_small else raw.dtype))
     rows.sum_duplicates()
     if not (rows.data >= 0).all():  # or NaN
@@ -571,14 +579,14 @@ def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]
 
 
 def _is_table_of_ids(raw: object) -> bool:
-    """Whether this is an array `[users, ids]` of integers that fit int32."""
+    """True if this is an array `[users, ids]` of integers that fit int32."""
     if not isinstance(raw, np.ndarray) or raw.ndim != 2 or not raw.size:
         return False
     return raw.dtype.kind in "iu" and bool(raw.max() < inputs.MAX_INT32)
 
 
 def _kind_of(key: Hashable) -> type:
-    """Returns the type of an id, which is one for all numbers."""
+    """Returns the type of an id; all real numbers have the same one."""
     return numbers.Real if isinstance(key, numbers.Real) else type(key)
 
 
@@ -587,7 +595,7 @@ def _is_padding(key: object) -> bool:
 
 
 def _negative(name: str, number: int) -> str:
-    """Returns the message for a number below −1 where rows are known by their numbers."""
+    """Returns the error message for a number of an item that is below −1."""
     return (
         f"{name} holds {number}, which is no item, and only -1 is padding; pass rows from "
         "0, or the ids of all items as item_ids="
@@ -597,7 +605,7 @@ def _negative(name: str, number: int) -> str:
 def _graded_ids(
     name: str, unit: Unit, row: Any, item_ids: Vocabulary
 ) -> tuple[np.ndarray, list[Any] | None]:
-    """Returns the ids of one user, with −1 for padding, and labels beside them, or None.
+    """Returns the ids of one user, with −1 for padding, and their labels or None.
 
     Tuples of an id and a number are pairs, unless items are named by tuples.
     """
@@ -612,8 +620,8 @@ def _graded_ids(
             pairs = [x for x in pairs if inputs.is_scalar_number(x[1])]
     if pairs and (len(pairs) < len(row) or not name.startswith("relevant")):
         raise TypeError(
-            f"{name} holds {pairs[0]!r}, an item and a number, where ids alone are read; "
-            "pass a list of these"
+            f"{name} holds {pairs[0]!r}, an item and a number, but is read as ids; pass a "
+            "list of ids"
         )
     if pairs:
         row, labels = map(list, zip(*pairs, strict=True))
@@ -630,14 +638,14 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
     if inputs.is_missing(row):
         raise ValueError(
             f"{name} is {row}, and no list; pass the candidates of each {unit[0]}, or [] "
-            "where there are none"
+            "if there are none"
         )
     ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
     if not ids.size:
         return np.zeros(0, np.int64)
     if ids.ndim == 0 and ids.dtype.kind in "iu":
         raise TypeError(
-            f"{name} is {ids}; pass a list of ids for each {unit[0]}, or, where each has "
+            f"{name} is {ids}; pass a list of ids for each {unit[0]}, or, if each has only "
             f"one, an array [{unit[1]}, 1], such as ids[:, None]"
         )
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
@@ -677,7 +685,7 @@ def check_known_items(
 def read_interactions(
     unit: Unit, vocabularies: Vocabularies, **arguments: RawInteractions
 ) -> dict[str, Interactions]:
-    """Reads arguments by their names, but for those that are None."""
+    """Reads the arguments that are not None, by their names."""
     return {
         name: Interactions.of(name, pairs, unit, vocabularies)
         for name, pairs in arguments.items()
@@ -701,8 +709,10 @@ def read_users(
         vocabulary: The ids of all users.
 
     Raises:
-        ValueError: if there is none; unless all users are those of the model; if an
-            argument names others alone, where nothing says which users a model has.
+        ValueError: if there are no users, or one is repeated, below 0 or not in the model;
+            if the model is a function, and an argument other than `relevant` names only
+            users that are not evaluated; or without `users`, if its unnamed arguments have
+            different numbers of rows.
         TypeError: if they are not integers.
     """
     is_selection = users is not None
@@ -732,9 +742,9 @@ def read_users(
         user = vocabulary.name_of(int(distinct[counts.argmax()]))
         raise ValueError(
             f"users holds {user} {counts.max()} times; pass each user once, as "
-            "dict.fromkeys(users) has them"
+            "in [*dict.fromkeys(users)]"
         )
-    # A function scores any user. Only rows without names say how many there may be.
+    # A function scores any user, so only the numbers of unnamed rows can be compared.
     if num_users is None:
         for name, pairs in interactions.items():
             pairs.check_named(user_ids, must_match=name != "relevant")
@@ -770,9 +780,9 @@ def read_frame(
         vocabularies: The ids of users and of items.
 
     Returns:
-        The users, ascending, those whose only items are padding among them; and a
-        `scipy.sparse.csr_array` `[users + 1, items]` of labels, or of ones where the frame
-        has none. The last row is empty: that of all other users.
+        The users, ascending, including users whose only items are padding; and a
+        `scipy.sparse.csr_array` `[users + 1, items]` of labels, or of ones if the frame
+        has no labels. The last row is empty, and serves all other users.
 
     Raises:
         ValueError: if it has other columns; if an item does not fit int32, or a pair has
@@ -812,10 +822,10 @@ def read_frame(
     if "label" in names and items.size:
         column = frame["label"].to_numpy()
         labels = _labels(f"{name}: the column 'label'", column)[is_item]
-        # The offset of each pair among the distinct ones.
+        # The index of each pair among the distinct pairs.
         entries = (np.arange(rows.nnz), rows.indices, rows.indptr)
         offsets = scipy.sparse.csr_array(entries, shape)[slots, items]
-        # Of repeated pairs the last label stands, and all others have to be equal to it.
+        # Write the last label of each repeated pair; all other labels must be equal to it.
         rows.data = np.zeros(rows.nnz, labels.dtype)
         rows.data[offsets] = labels
         differ = rows.data[offsets] != labels
@@ -837,7 +847,7 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
             f"{name}: the column {column!r} holds {values.dtype}, or lacks a value; pass "
             f"integers, the rows of the model, or the ids of all rows as {column}_ids="
         )
-    if array.max(initial=0) > inputs.MAX_INT32:  # also what does not fit int64
+    if array.max(initial=0) > inputs.MAX_INT32:  # including numbers beyond int64
         raise ValueError(
             f"{name}: the column {column!r} holds {array.max()}; pass rows of the model, "
             f"or the ids of all rows as {column}_ids="
@@ -846,9 +856,9 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
 
 
 def _labels(name: str, values: Any) -> np.ndarray:
-    """Returns labels as an array, of which none is missing or negative."""
+    """Returns labels as an array, or raises if a label is missing or negative."""
     array = np.asarray(values)
-    if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # scipy has none
+    if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # not in scipy
         inputs.refuse_missing(name, array)
         raise TypeError(
             f"{name} holds {array.dtype}; pass numbers, as float32 if they have fewer bits"
