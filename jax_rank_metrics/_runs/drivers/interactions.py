@@ -419,8 +419,8 @@ class Interactions:
         if user_ids.max() >= self.num_rows:
             (unit, units), user = self.unit, self.user_ids.name_of(user_ids.max())
             raise ValueError(
-                f"{self.name} has {self.num_rows} {units}, but not {unit} {user}; "
-                f"pass rows for all {units}"
+                f"{self.name} has {self.num_rows} {units}, but not {unit} {user}; pass a "
+                "row for each"
             )
         return self.table[user_ids]
 

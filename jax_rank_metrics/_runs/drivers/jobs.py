@@ -19,38 +19,39 @@ from jax_rank_metrics._runs.drivers.interactions import USER, Unit, Vocabularies
 from jax_rank_metrics._runs.drivers.judgements import Judgements
 from jax_rank_metrics._runs.drivers.scorers import Embeddings, Scores, ScoreSource
 
-# How many scores a batch has at once where all items are in one block: 128 MiB. It also
-# bounds how many numbers a batch gathers from the embeddings of its candidates.
+# How many scores a batch holds at once, at most, if all items are in one block: 128 MiB. It
+# also bounds how many numbers a batch gathers from the embeddings of its candidates.
 MAX_AT_ONCE = 2**25
 
-# How long a CPU takes to gather a number of an embedding, and to multiply it.
+# How long a CPU takes to gather one number of an embedding and to multiply it.
 NANOSECONDS_A_NUMBER = 2.0
 
 # Batches are never made smaller than this to save memory.
 MIN_SIZE = 32
 
-# How many items are scored at a time where nothing needs all of them in one block.
+# How many items are scored at a time, unless all of them must be in one block.
 BLOCK_SIZE = 4096
 
 
 class Options(NamedTuple):
-    """The options of a program, which all batches share; static.
+    """The static options of programs, which all batches share.
 
     Attributes:
         bounds: The metrics, with their options.
         k: How many items are returned for each query.
         block_size: How many items `rank_catalog` scores at a time.
         ties: The tie policy.
-        label_fn: What is relevant by attributes, if that is not known by ids.
+        label_fn: The function that labels items by attributes; None if relevant items are
+            known by ids.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
         num_items: How many items all parts have; None in programs that do not read it.
-        counts_all: Whether metrics with a cutoff read counted places too, and not the
-            top-k, which has `k` ranks then.
-        skips_inf: Whether an item with a score of −∞ has no rank.
-        finds_inf: Whether it is told for each query if an item that has a rank, of items
-            in one block, has a score of −∞.
-        missed_from: The ids from which on items are unknown, and count as missed where
-            they are relevant; None if there are none.
+        counts_all: True if metrics with a cutoff read counted places, too, instead of the
+            top-k, which then has `k` ranks.
+        skips_inf: True if an item with a score of −∞ has no rank.
+        finds_inf: True if the result tells, for each query, whether an item has a rank and
+            a score of −∞. All items must be in one block.
+        missed_from: The first id of unknown items, which count as missed if they are
+            relevant; None if there are no such items.
     """
 
     bounds: tuple[spec.Bound, ...]
@@ -67,25 +68,25 @@ class Options(NamedTuple):
 
     @property
     def top_k_metrics(self) -> tuple[spec.Bound, ...]:
-        """The metrics of the first ranks, which read the top-k."""
+        """The metrics that read the top-k."""
         bounds = () if self.counts_all else self.bounds
         return tuple(bound for bound in bounds if bound.depth)
 
     @property
     def whole_list_metrics(self) -> tuple[spec.Bound, ...]:
-        """The metrics for which places are counted, such as those of whole lists."""
+        """The metrics that read counted places: of whole lists, or all (`counts_all`)."""
         return tuple(
             bound for bound in self.bounds if self.counts_all or bound.depth is None
         )
 
     def reads_hash(self, bound: spec.Bound) -> bool:
-        """Whether a metric reads tied items in an order by hash."""
+        """True if a metric reads tied items in the order of a hash."""
         return self.ties is None and bound.tie_reading == "order"
 
     @property
     def ties_of_places(self) -> str | None:
-        """The tie policy for counted places, which orders no ties that nobody reads."""
-        # An expected value counts tied items, and needs no hash of them.
+        """The tie policy for counted places, "tied" if no metric reads an order of ties."""
+        # An expected value needs only the number of tied items, so no hash orders them.
         readings = [bound.tie_reading for bound in self.whole_list_metrics]
         is_grouped = self.ties in (None, "expected")
         return "tied" if is_grouped and "order" not in readings else self.ties
@@ -98,18 +99,18 @@ class Options(NamedTuple):
 
 
 class EvaluationJob(NamedTuple):
-    """The queries of a call, what they are judged on, and what is to be measured.
+    """The queries of a call, their judgements, and the metrics to measure.
 
     Attributes:
-        options: The options that all batches share, the metrics among them.
-        scorer: What scores the items, on which devices.
-        judgements: The items that each query is judged on; row i is of query i.
-        rows: `[queries]`, the row of each in the scorer: all rows, or chosen users.
+        options: The options that all batches share, including the metrics.
+        scorer: The source of scores, which knows the devices.
+        judgements: The items that each query is judged on; row i belongs to query i.
+        rows: `[queries]`, the row of each query in the scorer: all rows, or chosen users.
         ids: The ids of all rows and of all items.
-        unit: What queries are called in messages.
-        batch_size: How many share a batch at most.
+        unit: The nouns for a query in messages.
+        batch_size: How many queries share a batch at most.
         key: The key of all random ties, or None.
-        choices: What the caller chose, of which options know nothing; see `signature`.
+        choices: Choices of the caller that are not among the options; see `signature`.
     """
 
     options: Options
@@ -129,7 +130,7 @@ class EvaluationJob(NamedTuple):
 
     @property
     def parts(self) -> np.ndarray:
-        """Which part of the devices has which query; see `query_parts`."""
+        """The queries of each part of the devices; see `query_parts`."""
         return batching.query_parts(self.devices, self.rows, self.scorer.queries)
 
     def batches(self, num_items: int) -> list[batching.Batch]:
@@ -147,12 +148,12 @@ class EvaluationJob(NamedTuple):
                 size = bounded(max_size, width * row_size, min_size=1)
                 return self.devices.batch_size(size)
 
-            # Lists of similar lengths share a batch: vectors of padding are gathered too.
+            # Lists of similar lengths share a batch, because the vectors of padding are
+            # gathered, too.
             widths = np.diff(self.judgements.membership.indptr)
             cost = NANOSECONDS_A_NUMBER * row_size
             return list(batching.batches_by_width(widths, size_for, cost, self.parts))
-        # [queries, 2]: the numbers of excluded and of relevant ids. By attributes there
-        # are none.
+        # [queries, 2]: the numbers of excluded and of relevant ids; 0 without ids.
         lengths = np.zeros((num_queries, 2), np.int64)
         for column, rows in enumerate(
             (self.judgements.exclude, self.judgements.relevant)
@@ -162,7 +163,7 @@ class EvaluationJob(NamedTuple):
         block_size = self.options.block_size
         row_size = scorer.numbers_per_query(block_size, num_items)
         size = batching.batch_size_for(num_queries, self.batch_size, row_size)
-        if not isinstance(scorer, Scores):  # of these, the caller chooses how many
+        if not isinstance(scorer, Scores):  # the caller chooses how many scores to pass
             size = bounded(size, row_size)
         num_blocks = (
             -(-num_items // block_size) if isinstance(scorer, Embeddings) else 1
@@ -176,17 +177,19 @@ class EvaluationJob(NamedTuple):
     def arrays(
         self, number: int, batch: batching.Batch, mask: np.ndarray | None
     ) -> batching.QueryBatch:
-        """Returns the arrays of a batch, of NumPy where they are put on devices together.
+        """Returns the arrays of a batch, of NumPy if they are put on devices together.
 
         Args:
-            number: The number of the batch, which makes its random ties its own.
+            number: The number of the batch, which makes its random ties differ from other
+                batches.
             batch: Its queries.
             mask: `[items]` bool, the items that exist; None for all.
         """
         judged, devices, scorer = self.judgements, self.devices, self.scorer
         indices, rows = batch.indices.astype(np.int32), self.rows[batch.indices]
         key = None if self.key is None else jax.random.fold_in(self.key, number)
-        # What users are shown is counted over all of them.
+        # Give tied items another order for each user, because recommendations are counted
+        # over all users. Other queries share one order.
         tie_ids = rows.astype(np.int32) if key is None and self.unit == USER else None
         if judged.membership is not None:
             width = batch.widths[1]
@@ -231,10 +234,10 @@ class EvaluationJob(NamedTuple):
         return arrays
 
     def _profiles(self, indices: np.ndarray) -> np.ndarray | None:
-        """Returns what users have seen, `[queries, profile]` ids; None if nobody asks.
+        """Returns the items that users have seen, `[queries, profile]`; None if not needed.
 
-        Only metrics that read columns of items do. Items of which nothing is known are
-        left out.
+        Only metrics that read columns of items need them. Unknown items are left out,
+        because they have no columns.
         """
         seen, bounds = self.judgements.exclude, self.options.bounds
         reads_items = any(bound.spec.item_columns for bound in bounds)
@@ -247,40 +250,40 @@ class EvaluationJob(NamedTuple):
         return ids if missed_from is None else np.where(ids < missed_from, ids, -1)
 
 
-# Columns of more numbers an item than these are cut over devices as the items are.
+# Columns with more numbers an item than this are cut over devices as the items are.
 _MAX_WHOLE = 32
 
 
 def read_item_columns(
     columns: Mapping[str, Any], options: Options, num_items: int | None
 ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-    """Checks what is known of items, and that metrics read all of it, and prepares it.
+    """Checks and prepares the columns of items; each must be read by a metric.
 
     Args:
-        columns: By name, `[num_items, …]`.
-        options: The options; columns do not go with attributes.
+        columns: The columns by name, `[num_items, …]`.
+        options: The options; columns are refused if items are labelled by attributes.
         num_items: How many items there are; None if that is not known yet.
 
     Returns:
-        The columns that are whole on every device, and those that are cut.
+        The columns that are whole on every device, and the columns that are cut.
     """
     if columns and options.label_fn is not None:
         raise ValueError(
-            "item_columns is given, and relevant is by attributes; pass the ids of "
-            "relevant items beside item_columns"
+            "item_columns is given, but relevant is by attributes; pass the ids of "
+            "relevant items together with item_columns"
         )
     arrays = inputs.item_columns(
         columns, None, () if num_items is None else {num_items}
     )
     if GROUPS in arrays:
-        # NaN means unknown; infinite weights such as 1/0 are cut off where they are read.
+        # NaN means unknown. Infinite weights such as 1/0 are clipped when they are read.
         of_items = inputs.by_items("item_columns['groups']", columns[GROUPS])
         lowest = np.nanmin(np.asarray(of_items), initial=0)
         if lowest < 0 or not arrays[GROUPS].any():
             raise ValueError(
                 "item_columns['groups'] holds "
                 f"{lowest if lowest < 0 else 'no number above 0'}; pass how much of each "
-                "item belongs to each group, and 0 or nan where that is not known"
+                "item belongs to each group, and 0 or nan if that is not known"
             )
     run.check_columns(options.bounds, arrays, allow_unread=True)
     read = {name for bound in options.bounds for name in bound.spec.all_columns}
@@ -291,7 +294,7 @@ def read_item_columns(
         )
     pairs = [pair for bound in options.bounds for pair in bound.spec.prepared]
     arrays = item_columns.made_of(arrays, dict.fromkeys(pairs))
-    # What every metric reads prepared is not kept as it was passed.
+    # Drop a column that was passed if all its readers read a prepared form of it.
     kept = {
         bound.spec.key_of(name)
         for bound in options.bounds
@@ -316,8 +319,9 @@ def make_options(
 ) -> tuple[Options, jax.Array | None]:
     """Checks the options that all batches share; see `Options`.
 
-    Without `k`, as many items are returned as the deepest cutoff of a top-k needs.
-    Without `block_size`, the caller chooses it once it knows how many items there are.
+    Without `k`, the deepest cutoff of a metric on the top-k tells how many items are
+    returned. Without `block_size`, the caller sets it when it knows how many items there
+    are.
 
     Args:
         metrics: The argument.
@@ -328,7 +332,7 @@ def make_options(
         **flags: Fields of the options that the driver sets.
 
     Returns:
-        The options, and the key of random ties or None, which is no static argument.
+        The options, and the key of random ties or None; a key cannot be a static option.
     """
     bounds, (policy, key) = binding.bind_all(metrics), lists.resolve(ties, key)
     block_size = 1 if block_size is None else block_size
@@ -340,20 +344,21 @@ def make_options(
             "no metric has a cutoff that is a number of items; pass k, how many items to "
             "return"
         )
-    # Metrics may need more ranks than are returned, and never fewer; see `Options.depth`.
+    # Metrics may need more than k ranks; see `Options.depth`.
     k = options.depth if k is None else inputs.positive_integer("k", k)
     return options._replace(k=k), key
 
 
 def block_size_for(options: Options, judgements: Judgements, num_items: int) -> int:
-    """Chooses how many items are scored at a time: all, if labels need it and it can be.
+    """Chooses how many items are scored at a time: all if labels need it and they fit.
 
     Args:
         options: The options.
-        judgements: What is relevant, perhaps by labels of a function.
+        judgements: The judgements, which may have a function that labels items.
         num_items: How many items there are.
     """
-    # Only of a whole block, labels that are numbers and places of all items are known.
+    # With a label function, labels that are numbers, and counted places, need all items in
+    # one block.
     dtype = judgements.label_dtype
     needs_one_block = dtype is not None and (
         bool(options.whole_list_metrics) or dtype != np.bool_
@@ -364,5 +369,8 @@ def block_size_for(options: Options, judgements: Judgements, num_items: int) -> 
 
 
 def bounded(size: int, numbers_per_query: int, min_size: int = MIN_SIZE) -> int:
-    """Returns the size of a batch that holds no more numbers at once than it may."""
+    """Returns the size of a batch, reduced so that its numbers fit in `MAX_AT_ONCE`.
+
+    It is not reduced below `min_size`.
+    """
     return max(min(size, MAX_AT_ONCE // max(numbers_per_query, 1)), min(size, min_size))

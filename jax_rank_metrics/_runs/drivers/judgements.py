@@ -27,30 +27,30 @@ from jax_rank_metrics._runs.drivers.interactions import (
 
 
 class Membership(enum.IntFlag):
-    """The sets of a query in which an item is."""
+    """The sets of a query to which an item belongs."""
 
-    CANDIDATE = 1  # it has a rank
+    CANDIDATE = 1  # the item has a rank
     JUDGED = 2
-    EXCLUDED = 4  # it leaves the list
+    EXCLUDED = 4  # the item leaves the list
 
 
 class SharedCandidates(NamedTuple):
-    """The candidates of queries that share them by their kind, such as a relation.
+    """Candidates that all queries of a kind share, such as queries of one relation.
 
     Attributes:
-        of_kinds: `[kinds, items]`, 1 where an item is a candidate.
-        kinds: `[queries]`, the kind of each.
+        of_kinds: `[kinds, items]`, 1 for each candidate.
+        kinds: `[queries]`, the kind of each query.
     """
 
     of_kinds: SparseRows
     kinds: np.ndarray
 
     def masks(self, queries: np.ndarray) -> np.ndarray:
-        """Returns which items are candidates of some queries, `[queries, items]` bool."""
+        """Returns True for the candidates of some queries, `[queries, items]`."""
         return self.of_kinds[self.kinds[queries]].toarray() > 0
 
     def holds(self, items: np.ndarray) -> np.ndarray:
-        """Returns whether an item of each query is among its candidates, `[queries]`."""
+        """Returns True for queries whose item in `items` is a candidate, `[queries]`."""
         num_kinds, width = self.of_kinds.shape
         kinds = np.repeat(np.arange(num_kinds), np.diff(self.of_kinds.indptr))
         known = kinds * width + self.of_kinds.indices
@@ -62,16 +62,16 @@ class Judgements(NamedTuple):
 
     Attributes:
         relevant: `[queries, items]`, the labels of relevant items; None with attributes.
-        exclude: `[queries, items]`, what leaves the list of a query; None if nothing.
-        listed_labels: `[queries, items]`, the relevance of candidates, and of relevant
-            items beside them; 0 is stored. None if everything has a rank.
+        exclude: `[queries, items]`, the items that leave the list of a query; or None.
+        listed_labels: `[queries, items]`, the relevance of candidates and of other relevant
+            items; 0 is stored. None if all items have a rank.
         membership: The same entries, sorted by id: the `Membership` of each item; or None.
-        label_fn: What labels items by attributes; None where ids are known.
+        label_fn: The function that labels items by attributes; None if ids are known.
         query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
             batches; or None.
         item_attributes: A pytree of arrays `[items, …]`, or None.
-        shared_candidates: The items that have a rank, where whole scores are at hand and
-            queries share them; or None.
+        shared_candidates: The items that have a rank, if queries of a kind share them and
+            all items are scored; or None.
     """
 
     relevant: SparseRows | None
@@ -91,7 +91,7 @@ class Judgements(NamedTuple):
         candidates: SparseRows | None = None,
         num_items: int | None = None,
     ) -> "Judgements":
-        """Returns the judgements of ids, as sparse rows `[queries, items]`.
+        """Returns the judgements by ids, from sparse rows `[queries, items]`.
 
         Items from `num_items` on are unknown, and count as missed unless they are seen.
         """
@@ -107,13 +107,13 @@ class Judgements(NamedTuple):
 
     @property
     def label_dtype(self) -> np.dtype | None:
-        """The dtype of labels by attributes; None where ids are known."""
+        """The dtype of labels by attributes; None if ids are known."""
         if self.label_fn is None:
             return None
         attributes = by_attributes(
             self.label_fn, self.query_attributes, self.item_attributes
         )
-        return label_dtype(attributes, (2,), 3)  # of queries and items, any numbers
+        return label_dtype(attributes, (2,), 3)  # for any numbers of queries and items
 
     def of_queries(self, queries: np.ndarray) -> "Judgements":
         """Returns the judgements by ids of some queries, in the order of their indices."""
@@ -126,7 +126,7 @@ class Judgements(NamedTuple):
     def ranked_items(
         self, shape: tuple[int, int], item_mask: jax.Array | None
     ) -> np.ndarray:
-        """Returns whether the first items have a rank for the first queries.
+        """Returns True for each of the first items with a rank, for the first queries.
 
         Args:
             shape: The numbers of these queries and of these items.
@@ -146,7 +146,7 @@ class Judgements(NamedTuple):
         return is_ranked
 
     def check_known_items(self, num_items: int, query_ids: Vocabulary) -> None:
-        """Raises if an id is of no item, where their number is known only now."""
+        """Raises if an id is of no item; for items whose number was not known before."""
         for name, rows in (("relevant", self.relevant), ("exclude", self.exclude)):
             if rows is not None:
                 check_known_items(name, rows, query_ids.name_of, num_items, QUERY)
@@ -155,12 +155,12 @@ class Judgements(NamedTuple):
 def _listed_items(
     candidates: SparseRows, relevant: SparseRows, excluded: SparseRows | None
 ) -> tuple[SparseRows, SparseRows]:
-    """Joins candidates and relevant items, without those that leave the lists.
+    """Joins candidates and relevant items, without items that leave the lists.
 
     Args:
-        candidates: `[queries, items]`, 1 where an item is a candidate.
-        relevant: `[queries, items]`, labels, of which 0 may be stored.
-        excluded: `[queries, items]`, what leaves the lists; or None.
+        candidates: `[queries, items]`, above 0 for each candidate.
+        relevant: `[queries, items]`, labels; a label of 0 may be stored.
+        excluded: `[queries, items]`, the items that leave the lists; or None.
 
     Returns:
         Their labels and membership; see `Judgements`.
@@ -174,13 +174,14 @@ def _listed_items(
     if excluded is not None:
         membership = membership + (excluded > 0) * int(Membership.EXCLUDED)
     membership = scipy.sparse.csr_array(membership)
-    # Labels and membership have the same entries, so that both are padded alike.
+    # Remove the items that leave the lists.
     membership.data *= membership.data < Membership.EXCLUDED
     membership.eliminate_zeros()
     membership.sort_indices()
     labels = membership.astype(np.float64)
     labels.data[:] = 1
-    # 1 more than the label, since a sum of sparse matrices does not store zeros.
+    # Add 1 to each label until the end, because a sum of sparse matrices drops zeros. So
+    # labels and membership have the same entries, and are padded in the same way.
     labels = scipy.sparse.csr_array(labels + relevant.multiply(membership > 0))
     labels.sort_indices()
     labels.data -= 1
@@ -188,7 +189,7 @@ def _listed_items(
 
 
 def same_width(*matrices: SparseRows | None) -> None:
-    """Gives sparse rows of the same users equally many columns, in place."""
+    """Gives sparse rows of the same users the same number of columns, in place."""
     known = [rows for rows in matrices if rows is not None]
     num_columns = max(rows.shape[1] for rows in known)
     for rows in known:
@@ -205,12 +206,12 @@ def first_rows(rows: SparseRows, shape: tuple[int, int]) -> np.ndarray:
 def global_arguments(
     queries: object, items: object, relevant: object
 ) -> list[Argument]:
-    """Returns the arrays that may be global, under the names of messages.
+    """Returns the arrays that may be global, under their names in messages.
 
     Args:
         queries: The argument.
-        items: The argument; blocks of items are none.
-        relevant: The argument, of which attributes may be global.
+        items: The argument; blocks of items are never global.
+        relevant: The argument; its attributes may be global.
     """
     # Arrays over queries are cut over one axis, and arrays over items over the other.
     arrays, in_blocks = {"queries": queries}, host_blocks.is_in_blocks(items)
@@ -228,7 +229,7 @@ def global_arguments(
 
 
 def attributes_of_items(relevant: object) -> list[object]:
-    """Returns the arrays over items that say what is relevant, if attributes do."""
+    """Returns the attributes of items, if relevant items are known by attributes."""
     if not isinstance(relevant, by_attributes):
         return []
     return jax.tree.leaves(relevant.item_attributes)
@@ -243,19 +244,19 @@ def read_judgements(
     devices: Devices,
     vocabularies: Vocabularies,
 ) -> tuple[Judgements, list[str]]:
-    """Checks what is relevant, excluded and a candidate, by ids or by attributes.
+    """Checks the relevant and excluded items and candidates, by ids or by attributes.
 
     Args:
-        relevant: See `evaluate_embeddings`, as the next three.
-        candidates: See there.
-        exclude: See there.
-        exclude_self: See there.
+        relevant: See `evaluate_embeddings`.
+        candidates: See `evaluate_embeddings`.
+        exclude: See `evaluate_embeddings`.
+        exclude_self: See `evaluate_embeddings`.
         shape: The numbers of queries and of items.
         devices: The devices, which hold attributes of queries between batches.
         vocabularies: The ids of queries and of items.
 
     Returns:
-        The judgements, and remarks on what was probably not intended.
+        The judgements, and remarks on probable mistakes.
     """
     import scipy.sparse
 
@@ -265,8 +266,8 @@ def read_judgements(
         ids, attributes = None, relevant
         if candidates is not None:
             raise ValueError(
-                "candidates is given, and relevant is by attributes; pass the ids of "
-                "relevant items, since those that are no candidates count too"
+                "candidates is given, but relevant is by attributes; pass the ids of "
+                "relevant items, because relevant items that are no candidates count, too"
             )
     interactions = read_interactions(
         QUERY, vocabularies, exclude=exclude, candidates=candidates, relevant=ids
@@ -275,10 +276,11 @@ def read_judgements(
     for name, pairs in interactions.items():
         pairs.check_users(num_queries, is_selection=False)
         pairs.check_items(num_items, name == "candidates", vocabularies[1].num_unknown)
-        # All queries, also those that a dict lacks, and all items, or as many as may come.
+        # Make rows for all queries, even if a dict lacks some.
         rows_of[name] = pairs.rows(np.arange(num_queries))
         texts += pairs.remarks()
     num_unknown = vocabularies[1].num_unknown
+    # Make columns for all items, or for the most that may come, and for unknown items.
     for rows in rows_of.values():
         rows.resize((num_queries, num_items + num_unknown))
     excluded = rows_of.get("exclude")
@@ -301,7 +303,8 @@ def read_judgements(
         )
         return judgements, texts
     attributes = read_attributes(attributes, (num_queries,), num_items)
-    # Attributes of queries travel with batches, and those of items lie on the devices.
+    # Hold attributes of queries so that batches can take their rows; attributes of items
+    # are put on the devices once, with the catalogue.
     of_queries = jax.tree.map(
         lambda table: devices.table(table, devices.of_queries),
         attributes.query_attributes,
@@ -319,9 +322,10 @@ def read_judgements(
 def _own_items(
     shape: tuple[int, int], query_ids: Vocabulary, item_ids: Vocabulary
 ) -> tuple[SparseRows, list[str]]:
-    """Returns an entry for the item that each query is, and remarks.
+    """Returns sparse rows with an entry for each query's own item, and remarks.
 
-    By name, where all queries are named like items, and else by position.
+    It is the item with the query's id, if all queries have ids of items; otherwise it is
+    the item at the query's position.
     """
     import scipy.sparse
 
@@ -331,21 +335,21 @@ def _own_items(
     if query_ids.ids is not None and item_ids.ids is not None:
         known = item_ids.numbers_by_id
         named = np.array([known.get(key, -1) for key in query_ids.numbers_by_id])
-        # Numbers after those of the catalogue are of unknown items.
+        # Numbers beyond the catalogue belong to unknown items.
         num_named = np.count_nonzero((named >= 0) & (named < num_items))
     if num_named == num_queries:
         own_rows = named
     elif num_named:
         texts.append(
-            f"exclude_self=True goes by position, since {num_named} of {num_queries} "
-            "query_ids are among item_ids, and others are not; pass exclude, the ids that "
-            "leave each list, if it should go by name"
+            f"exclude_self=True goes by position, because only {num_named} of "
+            f"{num_queries} query_ids are among item_ids; pass exclude, the ids that leave "
+            "each list, if it should go by name"
         )
     if num_named < num_queries and num_queries != num_items:
         raise ValueError(
             f"exclude_self is True, but there are {num_queries} queries and {num_items} "
-            "items; pass exclude, the ids that leave each list, where query i is not item "
-            "i, or query_ids and item_ids in which queries have the names of items"
+            "items; pass exclude, the ids that leave each list, if query i is not item i; "
+            "or pass query_ids and item_ids in which queries have the ids of items"
         )
     entries = np.ones(num_queries, np.float32), (np.arange(num_queries), own_rows)
     return scipy.sparse.csr_array(entries, shape=shape), texts
