@@ -259,7 +259,7 @@ def test_own_items():
     own = zip("cad", found.retrieved_ids.tolist(), strict=True)
     assert not any(query in row for query, row in own)
     how = {"query_ids": [*"cxyz"], "item_ids": [*"abcd"]}
-    with pytest.warns(UserWarning, match="by position, since 1 of 4 query_ids"):
+    with pytest.warns(UserWarning, match="by position, because only 1 of 4 query_ids"):
         found = call(gallery, gallery, [["a"]] * 4, **how)
     by_position = [*"abcd"]
     assert not any(

@@ -160,8 +160,8 @@ class Evaluation(merging.StatesByName):
 
         `Evaluation.merge(*parts)` joins a list of parts. Lists and ids are
         concatenated, and counts are added. The result equals one call with all of these
-        queries, except for random ties, because each part drew with its own key. Queries
-        without ids are numbered anew, through all parts.
+        queries, except for random ties, which have the keys of each part. Queries without
+        ids are numbered anew, through all parts.
 
         Raises:
             TypeError: if another evaluation is of another type.

@@ -138,7 +138,7 @@ class Devices:
         """Returns a global array that is cut as `spec` says, with zeros added at its ends.
 
         Zeros are added if the devices do not divide an axis: 5 rows over 2 devices
-        become 6. Three arrays are returned unchanged: an array that is already cut in
+        become 6. Three kinds of arrays are returned unchanged: an array that is already cut in
         this way, any array if one device does the work, and a key, because every process
         has it.
 
@@ -322,7 +322,7 @@ def _mesh_of(argument: Argument) -> Mesh:
         return sharding.mesh
     raise ValueError(
         f"{argument.name} is sharded over devices, and its {type(sharding).__name__} names "
-        f"no axes; pass mesh, and the axis that cuts it as {argument.axes[0]}_axis"
+        f"no axes; pass mesh, and {argument.axes[0]}_axis, the mesh axis that cuts it"
     )
 
 

@@ -93,11 +93,11 @@ class Values(NamedTuple):
 
         If undefined values are skipped, a query counts only if a metric that reads labels
         is defined for it. A user whose relevant items cannot be found therefore counts in
-        no mean, and in no list of items either. Ratios of sums are defined or not for each
-        cutoff; one defined cutoff is enough.
+        no mean, and its items are not counted either. Ratios of sums are defined or not
+        for each cutoff; one defined cutoff is enough.
 
         Args:
-            undefined: What undefined values count for.
+            undefined: How undefined values count in means.
             weights: `[queries]`, the weight of each; None if all weigh the same.
             reads_labels: For each of the lists, True if its metric reads labels.
         """
@@ -200,7 +200,7 @@ def run(
         job: The job.
         catalog: Arrays over the items, except for the vectors of the scorer.
         batches: The division of its queries.
-        undefined: What undefined values count for.
+        undefined: How undefined values count in means.
         progress: See `reporting`.
         list_weights: The weight of each query in means, as it was passed.
         keeps_lists: True to return the values of every query, besides the states.
@@ -331,7 +331,7 @@ def _remarks(
 
 
 def _why_undefined(job: EvaluationJob, bounds: Iterable[spec.Bound]) -> str:
-    """Returns why metrics are undefined for all queries: thresholds or missing labels."""
+    """Returns the reason that metrics are undefined for all queries, for a remark."""
     if job.judgements.relevant is None:
         return _WHY_UNDEFINED[job.unit]
     labels = job.judgements.relevant.data

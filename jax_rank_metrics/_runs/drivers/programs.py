@@ -63,7 +63,7 @@ class Fault(enum.IntEnum):
 
 
 class CatalogArrays(NamedTuple):
-    """Arrays over the items, for all batches; each may be None.
+    """Arrays over the items, for all batches; None if a call has no such array.
 
     Attributes:
         items: `[items, …]`, such as embeddings; None if batches bring scores.
@@ -382,7 +382,7 @@ def put_catalog(
 
 
 def _catalog_specs(devices: Devices) -> Specs:
-    """Returns the specs of arrays over items; arrays for looking up items are whole."""
+    """Returns the specs of arrays over items; `columns` are whole, to look up any item."""
     items = devices.of_items
     specs: Any = CatalogArrays._make(EVERYWHERE for _ in CatalogArrays._fields)
     return specs._replace(
