@@ -138,9 +138,9 @@ class Devices:
         """Returns a global array that is cut as `spec` says, with zeros added at its ends.
 
         Zeros are added if the devices do not divide an axis: 5 rows over 2 devices
-        become 6. Three kinds of arrays are returned unchanged: an array that is already cut in
-        this way, any array if one device does the work, and a key, because every process
-        has it.
+        become 6. Three kinds of arrays are returned unchanged: an array that is already
+        cut in this way, any array if one device does the work, and a key, because every
+        process has it.
 
         Args:
             x: An array of NumPy or JAX that every process holds, and from which each reads

@@ -368,7 +368,7 @@ class Interactions:
             raise ValueError(
                 f"{name} has two labels for an item of {unit[0]} {user}; pass one"
             )
-        # Rows of labels have no sets, because labels repeat, and no padding.
+        # A row of labels is no set, because sets repeat no number, and has no padding.
         lengths, row_length = np.unique(sizes[sizes > 0]).tolist(), None
         has_sets = any(isinstance(row, (set, frozenset)) for row in raw_rows)
         if len(lengths) == 1 and is_id.all() and not has_sets and labels is None:
@@ -637,7 +637,7 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
         row = item_ids.numbers(name, row, has_padding=True)
     if inputs.is_missing(row):
         raise ValueError(
-            f"{name} is {row}, and no list; pass the candidates of each {unit[0]}, or [] "
+            f"{name} is {row}, not a list; pass the candidates of each {unit[0]}, or [] "
             "if there are none"
         )
     ids = np.asarray(list(row) if isinstance(row, (set, frozenset)) else row)
@@ -711,8 +711,8 @@ def read_users(
     Raises:
         ValueError: if there are no users, or one is repeated, below 0 or not in the model;
             if the model is a function, and an argument other than `relevant` names only
-            users that are not evaluated; or without `users`, if its unnamed arguments have
-            different numbers of rows.
+            users that are not evaluated; or, without `users`, if arguments whose rows are
+            not named have different numbers of rows.
         TypeError: if they are not integers.
     """
     is_selection = users is not None

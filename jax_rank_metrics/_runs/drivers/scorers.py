@@ -285,7 +285,7 @@ class Sparse(ScoreSource):
 
     @functools.cached_property
     def _by_dims(self) -> interactions.SparseRows:
-        # [dims, items]: a row holds all items with an entry that a query has, too.
+        # [dims, items], so that one row holds all items that share an entry of a query.
         return self.items.T.tocsr()
 
     def rows(self, indices: np.ndarray) -> Array:
