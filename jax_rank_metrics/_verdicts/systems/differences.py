@@ -1,7 +1,7 @@
 """The difference of two systems in every list: `jrm.paired`, and columns in NumPy.
 
-`paired` runs inside `jax.jit`, and returns a `PerList`; `Differences` are what comparisons
-are made of, and may hold ratios, seeds and the values of a judge.
+`paired` runs inside `jax.jit`, and returns a `PerList`. Comparisons are computed from
+`Differences`, which may also hold ratios, seeds and the values of a judge.
 """
 
 import dataclasses
@@ -29,30 +29,31 @@ T = TypeVar("T")
 
 
 def paired(a: T, b: T, undefined: types.Undefined | None = None) -> T:
-    """The difference b − a of every list: above 0 where b has the higher value.
+    """The difference b − a of every list: above 0 if b has the higher value.
 
-    Its mean merges as that of any metric does, and is a paired test that gathers no
-    lists: over batches, devices and hosts, only sums move. The interval of the difference
+    Its mean merges as the mean of any metric does, and is a paired test that gathers no
+    lists: only sums move between batches, devices and hosts. The interval of the difference
     is narrower than the separate intervals of a and b suggest, since lists that are hard
-    for one system are hard for the other; see `compare`, which also takes ratios that
-    weigh the lists differently (`PerList.over`). Those have no difference list by list.
+    for one system are hard for the other. See `compare`, which also takes ratios that
+    weigh the lists differently (`PerList.over`). Such ratios have no difference list by
+    list.
 
     Args:
         a: A `PerList`, or any pytree of them, as `measure` gives; the baseline.
-        b: The same of another system, for the same lists in the same order.
-        undefined: What a value counts as where the metric is undefined: "zero", "one",
-            or "skip", which keeps the lists in which both are defined. None is the
+        b: The same for another system, with the same lists in the same order.
+        undefined: What a list counts as if its metric is undefined: "zero", "one", or
+            "skip", which keeps the lists in which both are defined. None is the
             `undefined` of a and b, which must be the same.
 
     Returns:
-        The same pytree. Values are `[*lists, …]` as those of a and b, and defined in every
-        list, since undefined ones have been filled in; weights are those of a, and 0 where
-        "skip" leaves a list out.
+        The same pytree. Values are `[*lists, …]`, like the values of a and b, and defined
+        in every list, since undefined values have been filled in. Weights are the weights
+        of a, but 0 for lists that "skip" leaves out.
 
     Raises:
-        ValueError: if structures or shapes differ; if `undefined` is none of these; if a
-            list has different weights in a and in b. Where weights are traced by
-            `jax.jit`, or lie on other hosts, those of a are used unchecked.
+        ValueError: if structures or shapes differ; if `undefined` is another choice; if a
+            list has different weights in a and in b. If weights are traced by `jax.jit`,
+            or lie on other hosts, the weights of a are used unchecked.
         TypeError: if a leaf is no `PerList`.
 
     >>> from jax_rank_metrics import hit_rate
@@ -66,7 +67,7 @@ def paired(a: T, b: T, undefined: types.Undefined | None = None) -> T:
     inputs.check_undefined(undefined)
     merging.check_leaves(a, PerList, "a")
     merging.check_leaves(b, PerList, "b")
-    # A PerList is a pytree itself, of whose leaves no difference is taken.
+    # A PerList is a pytree itself, but its leaves must not be subtracted one by one.
     is_per_list = {"is_leaf": lambda leaf: isinstance(leaf, PerList)}
     structures = [jax.tree.structure(side, **is_per_list) for side in (a, b)]
     if structures[0] != structures[1]:
@@ -98,7 +99,7 @@ def _difference(a: PerList, b: PerList, undefined: types.Undefined | None) -> Pe
     weights = jnp.where(counts, a.weights, jnp.zeros_like(a.weights))
     difference = values[1].astype(dtype) - values[0].astype(dtype)
     difference = jnp.where(widen(counts, difference), difference, 0)
-    # The choice is made: the mean of differences asks for no other one.
+    # Undefined values are filled in, so the mean of differences must not fill them again.
     defined = jnp.ones_like(counts)
     return PerList(difference, weights, defined, cutoff_weights=a.cutoff_weights)
 
@@ -116,23 +117,24 @@ def _check_weights(a: PerList, b: PerList) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Differences:
-    """a and b in every list, in a column for each comparison: of a metric at a cutoff.
+    """The values of a and b in every list; a column compares one metric at one cutoff.
 
-    Where two ratios weigh the lists differently, `values` are pseudo-values of equal
-    weight; see `pseudo_values`.
+    If a and b are ratios that weigh the lists differently, `values` are pseudo-values of
+    equal weight; see `pseudo_values`.
 
     Shapes:
-        sides: `[2, lists, columns]`, the values of a and b, means over seeds; equal where
-            rounding alone may explain a difference. Those of clusters, once joined.
+        sides: `[2, lists, columns]`, the values of a and b, means over seeds; equal if
+            rounding alone may explain their difference. Once lists are joined to clusters,
+            the second axis is clusters.
         side_weights: `[2, lists, columns]`, 0 for lists that do not count.
         noise: `[lists, columns]`, how far rounding may move each difference.
         rounding: `[columns]`, the relative error below which values are equal.
-        are_ratios: `[columns]`, whether a and b are ratios whose weights differ.
+        are_ratios: `[columns]`, True if a and b are ratios whose weights differ.
         undefined: `[columns]`, the number of lists in which a or b is undefined.
-        ranges: `[columns]`, the largest difference that there can be.
-        seeds: For each column, the values of a and b, `[seeds, lists]`; none without seeds.
-        judged: The same differences beside those of a judge; None without a judge.
-        ids: The id of each list, before they are joined to clusters; None without ids.
+        ranges: `[columns]`, the largest possible difference.
+        seeds: For each column, the values of a and b, `[seeds, lists]`; () without seeds.
+        judged: The same differences, joined to a judge's; None without a judge.
+        ids: The id of each list, before lists are joined to clusters; None without ids.
     """
 
     sides: np.ndarray
@@ -152,7 +154,7 @@ class Differences:
         lists: Sequence[list_values.ListValues],
         undefined: types.Undefined | None,
     ) -> "Differences":
-        """The differences of pairs of systems, side by side, of every list and cutoff.
+        """Returns the differences of pairs of systems, a column for each pair and cutoff.
 
         Args:
             lists: The values `[a, b, a, b, …]`, with the same lists in one order.
@@ -164,8 +166,9 @@ class Differences:
                 different choices of `undefined`; if a value that counts is not finite, or a
                 weight is infinite.
         """
-        # An array of each pair, `[2, lists, cutoffs]`, and a number of each column.
+        # For each pair, arrays `[2, lists, cutoffs]`.
         sides, side_weights = [], []
+        # For each column, or arrays of the columns of a pair.
         rounding, are_ratios, seeds, undefined_counts = [], [], [], []
         ranges = []
         for a, b in zip(lists[::2], lists[1::2], strict=True):
@@ -186,7 +189,7 @@ class Differences:
             is_labelled = a.is_known("zero") & b.is_known("zero")
             are_undefined = (a.undefined_lists | b.undefined_lists) & is_labelled
             undefined_counts.append(are_undefined.sum(0))
-            # Wins and effects are those of means over seeds.
+            # Wins and effects compare means over seeds.
             sides.append(np.stack([seeds_a.mean(0), seeds_b.mean(0)]))
             side_weights.append(
                 np.stack([weights_a, weights_b if is_ratio else weights_a])
@@ -227,7 +230,7 @@ class Differences:
 
     @functools.cached_property
     def ratios(self) -> dict[int, weighted_means.Ratios]:
-        """The ratios of a and b, of each column where their weights differ."""
+        """The ratios of a and b, by column; only columns in which their weights differ."""
         return {
             i: weighted_means.Ratios(
                 self.sides[..., i], self.side_weights[..., i], float(self.rounding[i])
@@ -254,17 +257,17 @@ class Differences:
 
     @property
     def signs(self) -> np.ndarray:
-        """1 where b is higher, −1 where a is, 0 for a tie; NaN where either counts not."""
+        """1 if b is higher, −1 if a is, 0 for a tie; NaN if a or b does not count."""
         signs = np.sign(self.sides[1] - self.sides[0])
         return np.where((self.side_weights > 0).all(0), signs, np.nan)
 
     @property
     def is_binary(self) -> np.ndarray:
-        """Whether all values of both systems are 0 or 1, `[columns]`."""
+        """True for columns in which all values of both systems are 0 or 1, `[columns]`."""
         return ((self.sides == 0) | (self.sides == 1)).all((0, 1))
 
     def summary(self) -> weighted_means.Summary:
-        """Computes the mean difference of each column, and how sure it is."""
+        """Returns the mean difference of each column, and its uncertainty."""
         if self.judged is not None:
             return self.judged.summary()
         columns = self.values, self.weights, self.noise
@@ -301,11 +304,11 @@ class Differences:
 
 
 def _weigh_differently(a: list_values.ListValues, b: list_values.ListValues) -> bool:
-    """Whether these are two ratios that weigh the lists differently.
+    """True if a and b are ratios that weigh the lists differently.
 
     Raises:
-        ValueError: if a weight is infinite; if other values have other weights; if such
-            ratios have several seeds.
+        ValueError: if a weight is infinite; if a and b are not both ratios and have
+            different weights; if ratios that weigh the lists differently are `Seeds`.
     """
     is_infinite = np.isposinf(np.maximum(a.weights, b.weights))
     if is_infinite.any():
@@ -324,6 +327,6 @@ def _weigh_differently(a: list_values.ListValues, b: list_values.ListValues) -> 
 
 
 def _without_noise(sides: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Makes b equal to a where their difference may be rounding, and is no evidence."""
+    """Sets b to a wherever rounding may explain their difference, which is no evidence."""
     a, b = sides
     return np.stack([a, np.where(np.abs(b - a) <= noise, a, b)])

@@ -1,4 +1,4 @@
-"""The values of one metric for every list, in NumPy, and what functions ask of them."""
+"""The values of one metric for every list, in NumPy, with ids, weights and clusters."""
 
 import collections
 import dataclasses
@@ -18,8 +18,8 @@ from jax_rank_metrics._verdicts.inference import judges, weighted_means
 SUMMARIES = (state.State, judges.PredictionPowered)  # hold no values of lists
 FIX = "pass a PerList, or an array with a value for every list"
 SAME_LISTS = (
-    "pass values of the same lists; where these are groups, such as old and new users, "
-    "compare systems within each group"
+    "pass values of the same lists; for groups, such as old and new users, compare systems "
+    "within each group"
 )
 
 
@@ -29,23 +29,23 @@ class ListValues:
 
     Shapes:
         values: `[seeds, lists, cutoffs]` float64; one seed for a single model, and one
-            cutoff for values without.
-        weights: `[lists, cutoffs]` float64, of all seeds.
+            cutoff for values without cutoffs.
+        weights: `[lists, cutoffs]` float64, the same for all seeds.
         defined: `[seeds, lists, cutoffs]` bool.
     """
 
-    name: str  # as error messages call it
+    name: str  # for error messages
     values: np.ndarray
     weights: np.ndarray
     defined: np.ndarray
     has_cutoffs: bool
-    dtype: np.dtype  # that the values had before they were read
-    ids: list[Any] | None = None  # None where lists are known by their position alone
+    dtype: np.dtype  # of the values before they were read
+    ids: list[Any] | None = None  # None if lists are known by their position alone
     undefined: Undefined | None = None  # the choice that the values were measured with
     is_ratio: bool = False
     is_share: bool = False
     has_seeds: bool = False
-    # `[lists, cutoffs]`, where people have a value, if a judge has the others; None is all.
+    # `[lists, cutoffs]`, True for values that people have, if a judge has all; None is all.
     labelled: np.ndarray | None = None
 
     @property
@@ -60,15 +60,16 @@ class ListValues:
         return len(self.weights)
 
     def is_known(self, undefined: Undefined | None = None) -> np.ndarray:
-        """Whether each list may count, `[lists, cutoffs]`: with "skip", if it is defined.
+        """True for each list that may count, `[lists, cutoffs]`.
 
-        What people have not labelled does not count.
+        With "skip", undefined lists do not count. Lists that people have not labelled do
+        not count with any choice.
 
         Args:
             undefined: The choice; None is the one that the values were measured with.
         """
         choice = undefined or self.undefined
-        # Seeds share their lists: one that is undefined for any seed is skipped for all.
+        # Seeds share their lists: a list that is undefined for one seed is skipped for all.
         is_known = np.logical_or(self.defined.all(0), choice != "skip")
         return is_known if self.labelled is None else is_known & self.labelled
 
@@ -83,18 +84,18 @@ class ListValues:
         mask: np.ndarray | bool = True,
         must_be_finite: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns values in which undefined ones are 0 or 1, and the weights of lists.
+        """Returns the values, with 0 or 1 for undefined ones, and the weights of lists.
 
         Values and weights are 0 where a list does not count.
 
         Args:
-            undefined: As for `is_known`; values that do not say take "zero".
-            mask: `[lists, cutoffs]`, further lists that do not count.
-            must_be_finite: Whether to raise ValueError if a value that counts is not.
+            undefined: As for `is_known`; without any choice, "zero".
+            mask: `[lists, cutoffs]`, False for further lists that do not count.
+            must_be_finite: True to raise ValueError if a value that counts is not finite.
         """
         # "skip" fills with 0, which nothing reads: such lists do not count below.
         fill = float((undefined or self.undefined) == "one")
-        # A list counts in all seeds or in none, so that weights have no axis of seeds.
+        # A list counts in all seeds or in none, so weights need no axis of seeds.
         counts = (self.weights > 0) & self.is_known(undefined) & mask
         values = np.where(counts, np.where(self.defined, self.values, fill), 0)
         if must_be_finite:
@@ -121,20 +122,20 @@ class ListValues:
         return np.einsum("slk,lk->ks", values, weighted_means.shares_of(weights))
 
     def zero_counts(self) -> tuple[int, int]:
-        """Numbers of lists that are undefined and count as 0, and of all that count."""
+        """Returns how many lists are undefined and count as 0, and how many lists count."""
         if self.undefined in ("one", "skip"):
             return 0, 0
         counts = self.weights > 0
-        # Undefined for every seed, at some cutoff.
+        # Lists that are undefined for every seed, at some cutoff.
         is_zero = counts & ~self.defined.any(0) & self.is_known("zero")
         return int(is_zero.any(1).sum()), int(counts.any(1).sum())
 
     def id_of(self, index: int) -> Hashable:
-        """Returns the id of a list, or its position where it has none."""
+        """Returns the id of a list, or its position if lists have no ids."""
         return index if self.ids is None else self.ids[index]
 
     def per_list(self) -> PerList:
-        """Returns the values of the first seed as they were read, with NumPy arrays."""
+        """Returns the first seed's values, without filling any, in NumPy arrays."""
         return PerList(
             self.values[0],  # type: ignore[arg-type]
             self.weights,  # type: ignore[arg-type]
@@ -145,11 +146,11 @@ class ListValues:
         )
 
     def indices_in(self, lists: "ListValues", cure: str | None = None) -> np.ndarray:
-        """Finds each list by its id among those of other values, `[lists]`.
+        """Returns the index of each list in other values, found by its id, `[lists]`.
 
         Raises:
-            ValueError: if they lack a list; the message ends with the cure, if there is
-                one for all cases.
+            ValueError: if the other values lack a list. The message ends with `cure`; if
+                it is None, with advice that depends on the ids.
         """
         index_of = {name: index for index, name in enumerate(lists.ids or [])}
         ids = self.ids or []
@@ -175,7 +176,7 @@ class ListValues:
             TypeError: if `clusters` is neither, or ids cannot be the keys of a dict.
             ValueError: if there is not one for each list, or if one is missing.
         """
-        # Numbers of lists are ids where values have none, also in a Series.
+        # If values have no ids, lists are known by their position, also in a Series.
         if inputs.is_series(clusters) or inputs.is_frame(clusters):
             names, of_names = inputs.read_labelled("clusters", clusters)
             names = checked_ids("clusters", names, len(of_names))
@@ -193,7 +194,7 @@ class ListValues:
         elif isinstance(clusters, str) or not isinstance(clusters, Sized):
             raise TypeError(
                 f"clusters are {clusters!r}; pass the id of a cluster for each list, or a "
-                "dict of list ids to these"
+                "dict of list ids to cluster ids"
             )
         return cluster_numbers("clusters", clusters, (len(ids),), ids)[0]
 
@@ -206,13 +207,13 @@ def in_one_order(
 
     Args:
         lists: The values of several systems or metrics.
-        ids: The ids of the lists of each of them, which have none of their own.
+        ids: The list ids for each of `lists`, which must have no ids of their own.
 
     Raises:
-        ValueError: if only some have ids; if there are no ids and they differ in the
-            number of lists; if `ids` are passed for values that have ids; if they are of
+        ValueError: if only some values have ids; if values without ids differ in the
+            number of lists; if `ids` are passed for values that have ids; if values are of
             different lists.
-        TypeError: if `ids` are no sequences.
+        TypeError: if an entry of `ids` is no sequence.
     """
     first = lists[0]
     named = [run for run in lists if run.ids is not None]
@@ -236,11 +237,11 @@ def in_one_order(
             f"{first.name} has {first.list_count} lists and {unequal[0].name} has "
             f"{unequal[0].list_count}; {SAME_LISTS}"
         )
-    in_order = {run: run for run in lists}  # values that come again are ordered once
+    in_order = {run: run for run in lists}  # values passed twice are ordered once
     for run in in_order:
         if run.ids != first.ids:
             order = first.indices_in(run)
-            run.indices_in(first)  # which raises if there are further lists
+            run.indices_in(first)  # raises if `run` has further lists
             in_order[run] = dataclasses.replace(
                 run,
                 values=run.values[:, order],
@@ -255,11 +256,11 @@ def in_one_order(
 def common_undefined(
     choices: Iterable[tuple[str, Undefined | None]],
 ) -> Undefined | None:
-    """The `undefined` that all values were measured with; None, as "zero", if none says.
+    """Returns the `undefined` that all values were measured with; None is "zero".
 
     Args:
-        choices: What errors call the values, and the choice that they were measured with.
-            None, as of arrays that define all values, agrees with any choice.
+        choices: The name of values, for errors, and the choice that they were measured
+            with. None, as for arrays that define all values, agrees with any choice.
 
     Raises:
         ValueError: if they differ.
@@ -275,12 +276,12 @@ def common_undefined(
 
 
 def weights_differ(a: ListValues, b: ListValues) -> bool:
-    """Whether two ratios weigh their lists differently, which are in one order.
+    """True if two ratios weigh their lists differently; lists must be in one order.
 
     Raises:
-        ValueError: if other values do.
+        ValueError: if weights differ and a or b is no ratio.
     """
-    # [lists, cutoffs]; what is not above 0 is equal.
+    # [lists, cutoffs]; weights that are not above 0 are equal.
     are_unequal = list_arrays.differ(a.weights, b.weights)
     if are_unequal.any() and not (a.is_ratio and b.is_ratio):
         index = inputs.first_index(are_unequal)
@@ -288,9 +289,9 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
         if min(a.weights[index], b.weights[index]) <= 0:
             count = int(are_unequal.any(1).sum())
             cure = (
-                f"{count} lists have other weights: where one is 0, the run leaves the "
-                "list out, as join does with missing='skip'; join both with "
-                "missing='zero', or pass the lists that both have"
+                f"{count} lists have other weights: a list of weight 0 is left out of a "
+                "run, as join does with missing='skip'; join both with missing='zero', or "
+                "pass the lists that both have"
             )
         raise ValueError(
             f"list {a.id_of(index[0])!r} has weight {a.weights[index]:g} in {a.name} and "
@@ -300,7 +301,7 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
 
 
 def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Returns True for a dict of list ids to numbers; some of these may be missing."""
+    """True for a dict of list ids to numbers; some numbers may be missing."""
     if not isinstance(tree, Mapping):
         return False
     known = [value for value in tree.values() if not is_missing(value)]
@@ -308,15 +309,15 @@ def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
 
 
 def is_missing(value: object) -> bool:
-    """Returns True for None, NaT and NA, but not for NaN, which is a number here."""
+    """True for None, NaT and NA, but not for NaN, which is a number here."""
     return not is_number(value) and inputs.is_missing(value)
 
 
 def is_number(value: object) -> bool:
-    """Whether this is one number, of Python, NumPy or another array library."""
+    """True for a single number of Python, NumPy or another array library."""
     if isinstance(value, numbers.Real | np.generic):
         return True
-    # Scalars of other array libraries; a state has a float, too, but is no number.
+    # Scalars of other array libraries; a state converts to float, too, but is no number.
     is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, SUMMARIES)
     return is_scalar and np.ndim(value) == 0  # type: ignore[arg-type]
 
@@ -336,7 +337,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
     """Returns the ids of `count` lists as a list of distinct Python objects.
 
     Raises:
-        TypeError: if `ids` is no sequence, as sets are none, or ids cannot be the keys of a
+        TypeError: if `ids` is no sequence, such as a set, or ids cannot be the keys of a
             dict.
         ValueError: if ids repeat, or if there are more or fewer than `count`.
     """
@@ -361,7 +362,7 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
             f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "
             "id for each"
         )
-    # One id for two lists would pair either of them with both.
+    # Two lists with one id cannot be told apart when systems are paired.
     repeated = [key for key, count in counts.items() if count > 1]
     if repeated:
         raise ValueError(

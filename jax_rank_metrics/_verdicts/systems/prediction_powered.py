@@ -1,4 +1,4 @@
-"""`jrm.prediction_powered`: lists of people are found among those of a judge."""
+"""`jrm.prediction_powered`: lists that people labelled are joined to a judge's lists."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -24,49 +24,50 @@ def prediction_powered(
     clusters: Any = None,
     undefined: types.Undefined | None = None,
 ) -> reading.Nested[judges.PredictionPowered]:
-    """Joins the labels of people, for few lists, and those of a judge, for many.
+    """Joins people's labels of a few lists with a judge's labels of many lists.
 
-    The mean by a judge's labels, such as those of a language model, is sure but biased, and
-    the mean by people's is unbiased but unsure. With n lists that both have labelled (y, f)
-    and N that only the judge has, the estimate is
+    The mean by the labels of a judge, such as a language model, is precise but biased, and
+    the mean by people's labels is unbiased but imprecise. If both have labelled n lists
+    (with values y by people and f by the judge), and the judge alone N further lists, the
+    estimate is
 
     .. math:: λ · mean_N(f) + mean_n(y − λ·f)
 
-    which is unbiased whatever the judge says, if the n lists are a random sample. λ is the
-    one of the smallest error, cov(y, f) / ((1 + n/N) · var(f)), within 0 and 1: a judge
-    that is no help leaves the mean of people. The squared error is var_n(y − λ·f)/n +
-    λ²·var_N(f)/N, with n − 2 as the divisor of the first variance, and intervals are those
-    of Student's t with n − 2 degrees of freedom.
+    which is unbiased for any judge, if the n lists are a random sample. λ has the smallest
+    error: it is cov(y, f) / ((1 + n/N) · var(f)), clipped to [0, 1], so a judge that does
+    not help leaves the mean of people. The squared error is var_n(y − λ·f)/n +
+    λ²·var_N(f)/N, with n − 2 as the divisor of the first variance, and intervals use
+    Student's t with n − 2 degrees of freedom.
 
-    Where weights differ, moments are weighted, n and N are effective numbers of lists, and
-    the error allows for heavy lists (HC3), as everywhere in this package. What a cluster
-    adds to the error in both parts is summed before it is squared.
+    If weights differ, moments are weighted, n and N are effective numbers of lists, and
+    the error allows for heavy lists (HC3), as everywhere in this package. A cluster's
+    contributions to both parts of the error are summed before they are squared.
 
     Args:
-        human: The values by people's labels, for a random sample of the judge's lists:
-            those of a metric, or of several metrics or systems, as `Systems` reads them.
-            They need the ids of their lists: a dict of list ids to numbers, a pandas
-            Series or frame (as `to_frame` makes it), or the result of a driver.
+        human: The values by people's labels, for a random sample of the judge's lists: one
+            metric, or several metrics or systems, as `Systems` reads them. They need the
+            ids of their lists: a dict of list ids to numbers, a pandas Series or frame (as
+            `to_frame` makes it), or the result of a driver.
         judge: The values of the same systems and metrics by the judge's labels, with the
             same ids and weights.
         clusters: The id of a cluster for every list: a dict or a Series of list ids to
-            these, or a sequence in the order of the judge's lists. n then counts labelled
-            clusters.
-        undefined: What a value counts as where the metric is undefined: "zero", "one", or
+            cluster ids, or a sequence in the order of the judge's lists. n then counts
+            labelled clusters.
+        undefined: What a list counts as if its metric is undefined: "zero", "one", or
             "skip", which keeps the lists that are defined by all of their labels. None is
-            what values were measured with, or else "zero". Of values that are missing (NaN,
-            None, NA, null), None takes those of people for lists that they have not
-            labelled, and raises for those of the judge.
+            the choice that values were measured with, or else "zero". With None, a missing
+            value (NaN, None, NA, null) of people is a list that they have not labelled,
+            and a missing value of the judge is an error.
 
     Returns:
-        A `PredictionPowered`, or dicts of these by system, task and metric. `table` and
-        `plots` take them as they take means.
+        A `PredictionPowered`, or dicts of them by system, task and metric. `table` and
+        `plots` accept them in place of means.
 
     Raises:
-        ValueError: if values have no ids of lists; if the judge lacks a list, a system or a
+        ValueError: if values have no list ids; if the judge lacks a list, a system or a
             metric of people, or weighs a list differently; if values are `Seeds`, or not
             finite; if a value of the judge is missing; if a list has no cluster.
-        TypeError: if values are traced, or are no values of lists.
+        TypeError: if values are traced, or are no per-list values.
 
     References:
         Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference,
@@ -104,7 +105,7 @@ def _powered(
     clusters: Any,
     undefined: types.Undefined | None,
 ) -> judges.PredictionPowered:
-    """Joins the values of a metric by people and judge."""
+    """Joins one metric's values by people's labels and by the judge's."""
     people = human.lists
     means = judged_lists(people, judge.lists, clusters, undefined).means()
     if not people.has_cutoffs:
@@ -123,16 +124,17 @@ def judged_records(
     undefined: types.Undefined | None = None,
     fix_missing: str | None = None,
 ) -> list[tuple[reading.Record, reading.Record]]:
-    """Pairs the records of people with those of the judge, by system, task and metric.
+    """Pairs people's records with the judge's, by system, task and metric.
 
     Args:
-        human: The values of people; what is missing they have not labelled.
-        judge: Those of the judge, of which none may be missing.
+        human: The values by people's labels; a missing value is a list without a label.
+        judge: The values by the judge's labels; a missing value is an error.
         undefined: As for `prediction_powered`.
-        fix_missing: What to do about values that are missing, in those of people, too.
+        fix_missing: The advice of the error about missing values. If it is passed, missing
+            values of people are errors, too.
 
     Raises:
-        ValueError: if the judge has no such record.
+        ValueError: if the judge lacks a record that people have.
     """
     of_judge = {
         record.keys: record
@@ -155,7 +157,7 @@ def judged_lists(
     clusters: Any = None,
     undefined: types.Undefined | None = None,
 ) -> judges.JudgedLists:
-    """Joins the values of a metric by people and judge; `prediction_powered` has errors."""
+    """Joins one metric's values by people and judge; raises as `prediction_powered`."""
     choice = undefined or human.undefined or judge.undefined
     arrays: list[Arrays] = []
     for lists in (human, judge):
@@ -172,17 +174,18 @@ def beside_judge(
     clusters: Any,
     undefined: types.Undefined | None,
 ) -> tuple[Differences, np.ndarray | None]:
-    """Returns the differences by people, with those of a judge beside them.
+    """Returns the differences by people's labels, joined to the differences by a judge's.
 
     Args:
-        human: The values by labels of people, as of `Differences.of_pairs`.
-        by_people: Their differences.
-        judge: Those of the judge, which has more lists.
+        human: The values by people's labels, in pairs as for `Differences.of_pairs`.
+        by_people: The differences of `human`.
+        judge: The values by the judge's labels, in the same pairs, for more lists.
         clusters: As for `compare`.
         undefined: As for `compare`.
 
     Returns:
-        The differences, and the cluster of each list of people, if there are clusters.
+        The differences, and the cluster of each list that people labelled; None without
+        clusters.
 
     Raises:
         ValueError: as for `prediction_powered`.
@@ -213,19 +216,19 @@ def _joined(
     clusters: Any,
     undefined: types.Undefined | None,
 ) -> tuple[judges.JudgedLists, np.ndarray, np.ndarray | None]:
-    """Finds the lists of people among those of the judge, by their ids.
+    """Joins people's lists to the judge's lists by their ids.
 
     Args:
-        human: The values by people, all of the same lists.
-        judge: Those of the judge.
-        arrays: What is made of both.
-        labelled: `[labelled, columns]`, which of their lists people have looked at.
+        human: The values by people's labels, all of the same lists.
+        judge: The values by the judge's labels.
+        arrays: The arrays of people's lists, then of the judge's.
+        labelled: `[labelled, columns]`, True for lists that people have labelled.
         clusters: As for `prediction_powered`.
         undefined: The choice of the call, or None.
 
     Returns:
-        The lists, the number of each list of people among the judge's, `[labelled]`, and
-        the cluster of each list of the judge, if there are clusters.
+        The joined lists, the index of each list of people in the judge's lists,
+        `[labelled]`, and the cluster of each list of the judge; None without clusters.
     """
     for sides in zip(human, judge, strict=True):
         _ = undefined or list_values.common_undefined(
@@ -235,8 +238,9 @@ def _joined(
             if side.ids is None or side.has_seeds:
                 problem = "is Seeds" if side.has_seeds else "has no list ids"
                 raise ValueError(
-                    f"{side.name} {problem}, and a judge is joined to people by single "
-                    "values with ids; pass a Series, a frame or a dict of ids to values"
+                    f"{side.name} {problem}, but a judge is joined to people by list ids, "
+                    "with one value for each; pass a Series, a frame or a dict of ids to "
+                    "values"
                 )
     people, model = human[0], judge[0]
     (values, weights, noise), (judge_values, judge_weights, judge_noise) = arrays
@@ -249,7 +253,7 @@ def _joined(
         if is_wrong.any():
             name = owner.id_of(inputs.first_index(is_wrong)[0])
             raise ValueError(
-                f"list {name!r} has an infinite weight in {model.name}, or another one "
+                f"list {name!r} has an infinite weight in {model.name}, or another weight "
                 f"than in {people.name}; pass the same finite weights"
             )
     numbers = None if clusters is None else model.cluster_indices(clusters)

@@ -2,9 +2,9 @@
 
 Values of one metric are a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
 Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame with a
-column for each metric, and an `Evaluation` hold several. A Series, a frame, a dict of ids
-and an evaluation say which list each value belongs to. `Seeds` hold values of several
-training seeds. States and estimates stand for values where only means are needed.
+column for each metric, and an `Evaluation` hold several metrics. A Series, a frame, a dict
+of ids and an evaluation say which list each value belongs to. `Seeds` hold values of
+several training seeds. If only means are needed, states and estimates can replace values.
 """
 
 import dataclasses
@@ -47,19 +47,19 @@ from jax_rank_metrics._verdicts.systems.list_values import (
 from jax_rank_metrics._verdicts.systems.seeds import Interval, iqm_interval
 
 T = TypeVar("T")
-# Whatever can be read; `Systems` lists it.
+# Any input that can be read; the docstring of `Systems` lists the forms.
 Values: TypeAlias = object
-# The keys that lead to values in nested dicts, such as ("web", "recall@1,5"), and what
-# they name, such as ("task", "metric").
+# The keys that lead to values in nested dicts, such as ("web", "recall@1,5"), and the
+# levels that the keys name, such as ("task", "metric").
 Path = tuple[Hashable, ...]
 Keys = tuple[Literal["task", "system", "metric"], ...]
-# Results under the keys that led to the input.
+# Results in nested dicts, under the same keys as the input.
 Nested: TypeAlias = T | dict[Hashable, "Nested[T]"]
-# What to do with values that are missing.
+# The advice of errors about missing values.
 FIX_MISSING = (
     "say what they count as: undefined='skip' leaves these lists out, and 'zero' and 'one' "
-    "are values (for plots, pass jrm.Systems(values, undefined=…)); or pass values of "
-    "other lists alone"
+    "count them as 0 and 1 (for plots, pass jrm.Systems(values, undefined=…)); or pass "
+    "only lists that have values"
 )
 FIX_RUNS = (
     "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
@@ -72,21 +72,23 @@ class Record:
     """The values of one metric of one system, at all of its cutoffs.
 
     Attributes:
-        name: What errors call the values: `a['new']['recall@1,5']`.
-        path: The keys of the task, then that of the metric; () for values without a name.
-        source: The values as they were passed.
+        name: The name of the values for errors, such as `a['new']['recall@1,5']`.
+        path: The keys of the task, then the key of the metric; () for values without a
+            name.
+        source: The values in the caller's form.
         system: The name of the system; None without one.
-        ids: The ids of the lists, if what holds the values has them.
-        undefined: The choice that the values were measured with, if their holder says so,
-            or that a caller passed.
-        state: The state of an evaluation that holds values, too.
-        is_of_metric: Whether a frame, an evaluation or `Seeds` say that `path` ends in a
-            metric; otherwise it ends in a key of a dict.
-        remarks: What was probably not intended, if an evaluation says so.
+        ids: The ids of the lists, if the input holds them.
+        undefined: The choice that the values were measured with, if the input says so, or
+            that a caller passed.
+        state: The metric's state, if an evaluation holds it beside the values.
+        is_of_metric: True if `path` ends in a metric, as in a frame, an evaluation or
+            `Seeds`; False if it ends in a key of a dict.
+        remarks: The remarks of an evaluation about probable mistakes.
         signature: The signature of the metric at all cutoffs; "" if nothing holds it.
-        warned: The rows of means that a remark has named among what is read at once.
-        fix_missing: What the error of values that are missing says to do, where
-            `undefined` is None; "" where these are lists that people have not labelled.
+        warned: The ids of rows of means that a warning has named; all records that are
+            read at once share the set.
+        fix_missing: The advice of the error about missing values, if `undefined` is None;
+            "" if missing values are lists that people have not labelled.
     """
 
     name: str
@@ -106,17 +108,17 @@ class Record:
     def lists(self) -> ListValues:
         """The values in NumPy, which are read once.
 
-        A value that is missing (NaN, None, NA, null) is a list that is undefined.
+        A missing value (NaN, None, NA, null) is an undefined list.
 
         Raises:
             TypeError: if values are traced, are not numbers, or are a state.
             ValueError: if values have neither one axis nor two; if ids repeat, or if there
-                are more or fewer ids than lists; if values are missing, and nothing says
-                what they count as.
+                are more or fewer ids than lists; if values are missing, and there is no
+                choice of `undefined`.
         """
         name, source, undefined = self.name, self.source, self.undefined
         if isinstance(source, ListValues):
-            # Read before, as those of `Seeds` are; only errors call them differently here.
+            # `Seeds` have read their values already; only the name for errors changes.
             return dataclasses.replace(
                 source, name=name, undefined=undefined or source.undefined
             )
@@ -140,7 +142,7 @@ class Record:
                 is_list = ~_are_means(name, ids, array, self.warned)
                 array, ids = array[is_list], [*itertools.compress(ids, is_list)]
             weights = np.ones(array.shape)
-            # NaN in values that people hand in means a missing value.
+            # NaN in values that a caller passes is a missing value.
             defined = ~np.isnan(array)
             array = np.where(defined, array, array.dtype.type(0))
             is_ratio, is_share = False, array.dtype == bool
@@ -169,10 +171,10 @@ class Record:
 
     @property
     def is_on_this_host(self) -> bool:
-        """Whether `lists` can be read here: no state, and no part of other hosts."""
+        """True if `lists` can be read here: no state, and no part lies on other hosts."""
         source = self.source
         if isinstance(source, PerList):
-            # Before it is gathered, an evaluation has padding, which has no ids.
+            # An evaluation has padding, which has no ids, until it is gathered.
             is_whole = self.ids is None or not is_spread(source.weights)
             return is_whole and inputs.is_readable(source.weights)
         return not isinstance(source, State | on_host.Estimate | PredictionPowered)
@@ -184,7 +186,7 @@ class Record:
 
     @property
     def task(self) -> Hashable:
-        """The key of the task; None without tasks, a tuple of several keys."""
+        """The key of the task; None without tasks, a tuple if there are several keys."""
         tasks = self.path[:-1]
         return tasks[0] if len(tasks) == 1 else tasks or None
 
@@ -196,9 +198,10 @@ class Record:
     def named(self, keys: Keys) -> "Record":
         """Returns the record with names for the keys of `path`, outermost first.
 
-        If there are more keys than names, those before the last are of tasks, too; if there
-        are fewer, the last names are left out. So ("system", "metric") names the keys of
-        {"new": {"mrr": values}}, {"new": {"web": {"mrr": values}}} and {"new": values}.
+        If `path` has more keys than there are names, the extra keys before the last one are
+        tasks, too; if it has fewer, the last names are left out. So ("system", "metric")
+        names the keys of {"new": {"mrr": values}}, {"new": {"web": {"mrr": values}}} and
+        {"new": values}.
 
         >>> record = Record("a['web']['new']['mrr']", ("web", "new", "mrr"), [0.5])
         >>> record.named(("task", "system", "metric")).keys
@@ -210,7 +213,7 @@ class Record:
         for level, key in zip((*outer, *tasks, innermost), self.path, strict=False):
             by_level.setdefault(level, []).append(key)
         of_tasks, (system,) = by_level.get("task", []), by_level.get("system", [None])
-        # Tasks stand before the name of a metric, which is None where there is none.
+        # A path with tasks ends in a metric, which is None for values without a name.
         of_metric = by_level.get("metric", [None] if of_tasks else [])
         return dataclasses.replace(self, system=system, path=(*of_tasks, *of_metric))
 
@@ -281,19 +284,19 @@ _MEANS = ("all", "amean", "mean", "average")
 def _are_means(
     name: str, ids: list[Any], array: np.ndarray, warned: set[Hashable]
 ) -> np.ndarray:
-    """Returns which lists `[lists]` are means of the others, by their ids and values.
+    """Returns True for lists that are means of the others, by id and value, `[lists]`.
 
-    Each id is warned of once, and then among these.
+    Warns of the first of them, unless its id is in `warned`, and adds the id there.
 
     Raises:
-        ValueError: if a list has the id of a mean, and another value.
+        ValueError: if a list has the id of a mean, but not its value.
     """
     names = (key.strip().lower() if isinstance(key, str) else None for key in ids)
     are_means = np.array([label in _MEANS for label in names], bool)
     if not are_means.any():
         return are_means
     values = array[~are_means]
-    # Where a list is undefined, some tools leave it out, and others count it as 0.
+    # Some tools leave undefined lists out of the mean, others count them as 0; try both.
     count = np.maximum((~np.isnan(values)).sum(0), 1), max(len(values), 1)
     means = [np.nansum(values, 0) / number for number in count]
     for index in np.flatnonzero(are_means):
@@ -314,32 +317,33 @@ Metrics = dict[Path, Record]  # of one system, by the keys that lead to each met
 
 
 class Systems:
-    """The values of lists of systems, read once from whatever holds them.
+    """The per-list values of systems, read once from any form.
 
-    `compare`, `leaderboard`, `table`, `to_frame` and the plots read what is passed to them
-    in this way, and take a `Systems` in its place: then ids are checked and values are
-    converted once for all of them.
+    `compare`, `leaderboard`, `table`, `to_frame` and the plots read their values in this
+    way. They also take a `Systems`, so that ids are checked and values are converted only
+    once for all of them.
 
     It is a collection of records, one for each system, task and metric, with the attributes
     `system`, `task` and `metric`, and `lists`, the values in NumPy.
 
     Args:
-        values: A dict of systems to values of one metric; to dicts of metrics to these; or
-            to dicts of tasks to such dicts. Values of one metric are a `PerList`, an array
-            `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of list ids to
-            numbers, `Seeds` of these, or a state, of which only means are known. A frame
-            of pandas or polars with a column for each metric, and the ids of lists in its
-            index or in a column called list, query, qid, user or the like, and an
-            `Evaluation`, as of `evaluate_users`, stand for dicts of metrics. A dict whose
-            keys are all names of metrics holds those of a single system.
-        tasks_first: Whether the keys of tasks come before those of systems, as in tables
+        values: A dict of systems to values of one metric; to dicts of metrics to such
+            values; or to dicts of tasks to such dicts. Values of one metric are a
+            `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of
+            list ids to numbers, `Seeds` of these, or a state, which gives means only. Two
+            forms can replace a dict of metrics: an `Evaluation`, as `evaluate_users`
+            returns it; and a pandas or polars frame with a column for each metric, and
+            the list ids in its index or in a column called list, query, qid, user or the
+            like. If all keys of a dict are names of metrics, it holds a single system.
+        tasks_first: True if the keys of tasks come before the keys of systems, as in tables
             of several collections: `{task: {system: {metric: values}}}`.
-        undefined: What a list counts as where its value is missing (NaN, None, NA, null) or
-            the metric is undefined: "zero", "one", or "skip", which leaves it out. None is
-            what values were measured with, or else "zero"; then missing ones raise.
+        undefined: What a list counts as if its value is missing (NaN, None, NA, null) or
+            its metric is undefined: "zero", "one", or "skip", which leaves it out. None is
+            the choice that values were measured with, or else "zero"; missing values are
+            then an error.
 
     Raises:
-        TypeError: if values are traced, or are no numbers.
+        TypeError: if values are traced, or are not numbers.
         ValueError: if values have neither one axis nor two; if ids repeat, or are more or
             fewer than lists; if values are missing without `undefined`; if a dict is empty,
             or maps names of metrics to numbers, which are means.
@@ -367,11 +371,11 @@ class Systems:
         self.records = tuple(read(values, "values", keys_of_values, undefined))
         for record in self.records:
             if record.is_on_this_host:
-                _ = record.lists  # so that what cannot be read is told here
+                _ = record.lists  # read now, so that errors are raised here
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "Systems":
-        """Makes an object of records that were read before."""
+        """Makes a `Systems` of records that have been read."""
         systems = cls.__new__(cls)
         systems.records = tuple(records)
         return systems
@@ -404,18 +408,18 @@ class Systems:
 class Seeds:
     """The values of one system, trained several times with different random seeds.
 
-    It goes wherever the values of a system go: into `compare`, `table` and `leaderboard`,
-    by itself or in dicts of systems. A model of one seed may be good by luck; what a
-    training procedure is worth shows over several. `compare` then draws both lists and
-    seeds anew, so that its verdict is about the procedures, on lists like these.
+    `compare`, `table` and `leaderboard` take it as the values of a system, by itself or in
+    dicts of systems. A model of one seed may be good by luck; only several seeds show how
+    good a training procedure is. `compare` then resamples both lists and seeds, so that its
+    verdict is about the procedures, on lists like these.
 
     Args:
-        runs: What each seed gave, `[seeds]` of anything that `compare` takes as the values
-            of a system: a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
-            Series or a dict of list ids to numbers; a dict of metrics to these, a
-            DataFrame, or the result of `evaluate_users`. All have the same metrics, and
-            the same lists with the same weights: paired by ids where there are ids, in any
-            order, and by their position otherwise.
+        runs: The values of each seed, `[seeds]`, in any form that `compare` takes for a
+            system: a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series
+            or a dict of list ids to numbers; a dict of metrics to these, a DataFrame, or
+            the result of `evaluate_users`. All have the same metrics, and the same lists
+            with the same weights. Lists with ids may come in any order; lists without ids
+            are paired by position.
         undefined: As for `Systems`.
 
     Attributes:
@@ -474,7 +478,7 @@ class Seeds:
                 record,
                 source=_joined_seeds([metrics[path].lists for metrics in by_run]),
                 is_of_metric=bool(path),
-                # It would be that of the first seed alone.
+                # An evaluation's state would cover the first seed alone.
                 state=None,
             )
             for path, record in first.items()
@@ -498,16 +502,16 @@ class Seeds:
         """Returns the mean over seeds of every list, as for plots of lists.
 
         Args:
-            undefined: What a value counts as where the metric is undefined: "zero", "one"
-                or "skip", which leaves out lists in which it is undefined for any seed.
-                None is the choice that the values were measured with, or else "zero".
+            undefined: What a list counts as if its metric is undefined: "zero", "one" or
+                "skip", which leaves out lists that are undefined for any seed. None is the
+                choice that the values were measured with, or else "zero".
 
         Returns:
             A `PerList` with values `[lists]` or `[lists, cutoffs]`, in the order of the
-            first run; in dicts of metrics where runs are such dicts.
+            first run; in dicts of metrics if runs are such dicts.
 
         Raises:
-            ValueError: if `undefined` is none of the options.
+            ValueError: if `undefined` is another choice.
         """
         inputs.check_undefined(undefined)
         results = {}
@@ -520,7 +524,7 @@ class Seeds:
             results[record.path] = PerList(
                 jnp.asarray(means, dtype),
                 jnp.asarray(weights, dtype),
-                # What was undefined is filled in, or its list has no weight.
+                # Undefined values are filled in, or their lists have no weight.
                 jnp.ones(weights.shape, bool),
                 cutoff_weights=has_cutoffs,
             )
@@ -537,19 +541,19 @@ class Seeds:
         """Returns the interquartile mean of the scores of seeds, with its interval.
 
         The score of a seed is its mean over lists. A quarter of the seeds, rounded down,
-        is left out on either side, so that a run which failed does not decide; with three
-        seeds, none is. It is rliable's `aggregate_iqm` of scores `[seeds, 1]`.
+        is left out on either side, so that one failed run does not decide; three seeds are
+        all kept. It is rliable's `aggregate_iqm` of scores `[seeds, 1]`.
 
         Args:
-            level: The probability with which the interval should cover it, in (0, 1).
+            level: The probability with which the interval should cover the mean, in (0, 1).
             samples: Number of resamples of the seeds.
             key: A PRNG key; None is `jax.random.key(0)`.
             undefined: As for `mean_lists`.
 
         Returns:
             An `Interval`, the percentile interval of the bootstrap over seeds; a tuple of
-            them where there are cutoffs; in dicts of metrics where runs are such dicts.
-            It is about these lists, and too narrow for fewer than ten seeds or so; of a
+            them if there are cutoffs; in dicts of metrics if runs are such dicts. It holds
+            for these lists alone, and is too narrow for fewer than ten seeds or so. For a
             single seed, it is −inf to inf.
 
         Raises:
@@ -558,14 +562,14 @@ class Seeds:
         level = intervals.checked_level(level)
         samples = inputs.positive_integer("samples", samples)
         key = random.key(0) if key is None else inputs.prng_key(key)
-        # Once for all metrics, whose resamples then hold the same seeds.
+        # Draw once for all metrics, so that their resamples hold the same seeds.
         counts = resample.draws_of_seeds(len(self), samples, key)
         inputs.check_undefined(undefined)
         results: dict[Path, Interval | tuple[Interval, ...]] = {}
         for record in self.records:
             scores = record.lists.scores(undefined)
             at_cutoffs = tuple(iqm_interval(runs, counts, level) for runs in scores)
-            if len(self) == 1:  # it does not show how far others would vary
+            if len(self) == 1:  # a single seed does not show how far seeds vary
                 at_cutoffs = tuple(
                     iqm._replace(low=-math.inf, high=math.inf) for iqm in at_cutoffs
                 )
@@ -589,14 +593,14 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
     undefined = common_undefined((run.name, run.undefined) for run in runs)
     in_order = in_one_order(runs)
     for lists in in_order:
-        # Seeds of a ratio share their weights, too.
+        # Seeds must share their weights even if they are ratios.
         weights_differ(dataclasses.replace(first, is_ratio=False), lists)
     return dataclasses.replace(
         first,
         # [seeds, lists, cutoffs], of [1, lists, cutoffs] each.
         values=np.concatenate([run.values for run in in_order]),
         defined=np.concatenate([run.defined for run in in_order]),
-        # The coarsest of them says which values are equal.
+        # The coarsest dtype says how far rounding reaches.
         dtype=min((run.dtype for run in runs), key=lambda dtype: dtype.itemsize),
         undefined=undefined,
         has_seeds=True,
@@ -614,13 +618,15 @@ def read(
     """Returns the records of all systems, tasks and metrics.
 
     Args:
-        tree: `Systems`, whose records are returned as they are; or values in any form that
-            this module's docstring lists, or dicts of them.
+        tree: `Systems`, whose records have been read; or values in any form that this
+            module's docstring lists, or dicts of them.
         name: The name of the argument, for messages.
-        keys: What the keys of nested dicts name; see `Record.named`. None guesses it from
-            the depth of dicts: {"map": values} has neither systems nor tasks, {"new":
-            {"map": values}} has systems, and {"web": {"new": {"map": values}}} has both.
-        undefined: What undefined and missing values count as; None is what values say.
+        keys: The levels that the keys of nested dicts name; see `Record.named`. None
+            guesses from the depth of dicts: {"map": values} has neither systems nor tasks,
+            {"new": {"map": values}} has systems, and {"web": {"new": {"map": values}}} has
+            both.
+        undefined: The choice for undefined and missing values; None is the choice that
+            the values hold.
         fix_missing: See `Record`.
 
     Raises:
@@ -640,7 +646,7 @@ def read(
         keys = ("system", "metric")
     if keys is not None:
         return [record.named(keys) for record in records]
-    # Of three keys, the first is a task, whose dict has a depth of its own.
+    # If paths have three keys, the first is a task, and dicts of tasks may differ in depth.
     num_tasks = int(max(len(record.path) for record in records) > 2)
     results = []
     by_task = itertools.groupby(records, lambda record: record.path[:num_tasks])
@@ -664,7 +670,7 @@ def read(
 def _with(
     record: Record, undefined: types.Undefined | None, fix_missing: str = FIX_MISSING
 ) -> Record:
-    """Returns a record whose undefined and missing values count as a caller says."""
+    """Returns a record with the caller's choice for undefined and missing values."""
     if undefined is not None:
         # The state was made with another choice, so drop it.
         return dataclasses.replace(record, undefined=undefined, state=None)
@@ -674,7 +680,7 @@ def _with(
 
 
 def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
-    """Yields the records of what is no `Systems`, under all keys that lead to them.
+    """Yields the records of any input but `Systems`, each with all keys that lead to it.
 
     Args:
         tree: As for `read`.
@@ -702,7 +708,7 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
             yield dataclasses.replace(of_seeds, name=label_of(name, keys), path=keys)
     elif isinstance(tree, StatesByName):
         for metric in dict.fromkeys((*tree, *tree.lists)):
-            # Lists stand for a metric where there are any, and its state elsewhere.
+            # Read the lists of a metric if there are any, and its state otherwise.
             state = tree.get(metric)
             yield record(
                 (*path, metric),
@@ -721,11 +727,11 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
     elif path and (tree is None or isinstance(tree, str)):
         raise TypeError(
             f"{label} is {tree!r}; pass a number for a list, or the values of a metric, "
-            "and leave out what has none"
+            "and leave out keys that have none"
         )
     elif is_frame:
         for key, column in tree.items():
-            # Of several levels: task, system, metric.
+            # Columns of three levels are (task, system, metric); paths begin with systems.
             keys = key if isinstance(key, tuple) else (key,)
             keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
             yield record((*path, *keys), column, ids=ids, is_of_metric=True)
@@ -749,8 +755,7 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
 def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
     """Raises ValueError if a dict of numbers has names of metrics for keys.
 
-    Its keys are ids of lists, whatever they are, and so is a single letter, such as the "p"
-    of precision.
+    The keys must be list ids, and a single letter may be one, even the "p" of precision.
     """
     metrics = [key for key in values if facts.is_metric_name(key) and len(key) > 1]
     if metrics:
@@ -761,7 +766,7 @@ def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
 
 
 def by_system(records: Iterable[Record]) -> dict[Hashable, Metrics]:
-    """Sorts records by their systems, and those of each by the keys of its metrics."""
+    """Groups records by system, and by the keys of the metrics within each system."""
     systems: dict[Hashable, Metrics] = {}
     for record in records:
         systems.setdefault(record.system, {})[record.path] = record
@@ -771,13 +776,18 @@ def by_system(records: Iterable[Record]) -> dict[Hashable, Metrics]:
 def only_metric(
     metrics: Iterable[str | None], name: str, metric: str | None
 ) -> str | None:
-    """Returns the name of the metric to read, among those of a system, or None without.
+    """Returns the name of the metric to read from a system; None if it has no name.
+
+    Args:
+        metrics: The names of the system's metrics.
+        name: The name of the argument, for messages.
+        metric: The name that the caller passed, or None.
 
     Raises:
-        ValueError: if there are several, or none of the name `metric`.
+        ValueError: if there are several metrics, or none called `metric`.
     """
     metrics = list(metrics)
-    # Values without a name are of whichever metric is asked for.
+    # Values without a name are taken for any metric that is asked for.
     matches = [held for held in metrics if metric is None or held in (metric, None)]
     if len(matches) != 1:
         raise ValueError(
@@ -797,23 +807,23 @@ def lists_at_cutoff(record: Record) -> ListValues:
 
 
 def is_nested(values: Values) -> TypeGuard[Mapping[Any, Any]]:
-    """Whether the keys of a dict lead to values: neither ids of lists nor an evaluation."""
+    """True for a dict whose keys lead to values: no dict of list ids, no evaluation."""
     is_dict = isinstance(values, Mapping) and not isinstance(values, StatesByName)
     return is_dict and not is_by_list(values)
 
 
 def holds_levels(values: Values) -> TypeGuard[Any]:
-    """Whether this is a frame of several systems, whose columns have several levels."""
+    """True for a frame of several systems, whose columns have several levels."""
     return inputs.is_pandas_frame(values) and values.columns.nlevels > 1
 
 
 def label_of(name: str, path: Path) -> str:
-    """Spells how values are reached, for messages: `a['new']['mrr']`."""
+    """Returns the name of values for messages, with their keys: `a['new']['mrr']`."""
     return name + "".join(f"[{key!r}]" for key in path)
 
 
 def is_spread(array: object) -> bool:
-    """Whether parts of an array lie on several devices."""
+    """True if parts of an array lie on several devices."""
     return isinstance(array, jax.Array) and not array.is_fully_replicated
 
 

@@ -19,8 +19,8 @@ from jax_rank_metrics._verdicts.systems.list_values import ListValues
 
 _FEW_SEEDS = (
     "{} seeds hardly show how far training varies: differences are found less often than "
-    "with five, and where some runs fail, three seeds differed from an equal system that "
-    "is fixed in 15 % of simulations; train five or more"
+    "with five, and if some runs fail, three seeds differed from an equal system that is "
+    "fixed in 15 % of simulations; train five or more"
 )
 
 
@@ -48,17 +48,17 @@ class SeedSummary:
     """The scores of training seeds; the score of a seed is its mean over lists.
 
     The intervals are percentile intervals of the bootstrap over seeds, at the level of the
-    comparison. They are about the lists at hand, and too narrow for fewer than ten seeds
+    comparison. They hold for these lists alone, and are too narrow for fewer than ten seeds
     or so; the interval of the difference allows for both.
 
     Attributes:
         seeds_a: Number of seeds of a; None for a fixed system.
-        seeds_b: The same of b.
-        iqm_a: The interquartile mean of the scores of a, see `Seeds.iqm`.
-        iqm_b: The same of b.
+        seeds_b: Number of seeds of b; None for a fixed system.
+        iqm_a: The interquartile mean of a's scores, see `Seeds.iqm`.
+        iqm_b: The interquartile mean of b's scores.
         b_beats_a: The probability that a run of b is better than a run of a, ties counting
-            ½ (the Mann–Whitney statistic over the number of pairs); None for a metric of
-            which neither direction is better.
+            ½ (the Mann–Whitney statistic over the number of pairs); None if neither high
+            nor low values of the metric are better.
 
     References:
         Agarwal et al., Deep reinforcement learning at the edge of the statistical
@@ -73,16 +73,16 @@ class SeedSummary:
 
 
 def check_seed_counts(sides: Iterable[ListValues], stacklevel: int = 3) -> None:
-    """Checks that training procedures can be compared by these values.
+    """Checks that there are enough seeds to compare training procedures.
 
     Args:
         sides: The values of systems.
-        stacklevel: That of the warning of few seeds, seen from this function.
+        stacklevel: The stack level of the warning about few seeds, from this function.
 
     Raises:
         ValueError: if a side has one seed or two.
     """
-    # Five are enough not to be warned of.
+    # Start at five, because five seeds bring no warning.
     fewest = 5
     for lists in sides:
         if not lists.has_seeds:
@@ -107,12 +107,12 @@ def summary_of(
     samples: int,
     level: float,
 ) -> SeedSummary | None:
-    """Returns what the scores of the seeds of a and b say; None without seeds.
+    """Returns the summary of the seeds' scores of a and b; None without seeds.
 
     Args:
-        sides: The values of a and of b, `[seeds, lists]`, or none.
+        sides: The values of a and of b, `[seeds, lists]`; () without seeds.
         weights: `[lists]`.
-        lower: Whether lower values are better; None for neither direction.
+        lower: True if lower values are better; None for neither direction.
         key: A typed PRNG key.
         samples: Number of resamples of a comparison.
         level: Coverage of the intervals.
@@ -120,7 +120,7 @@ def summary_of(
     if not sides:
         return None
     scores = [values @ weighted_means.shares_of(weights) for values in sides]
-    # Seeds are few, and this many draws of them suffice for any interval.
+    # Seeds are few, so 10,000 draws suffice for any interval.
     samples = min(samples, 10_000)
     draws = [
         resample.draws_of_seeds(len(side), samples, key)
@@ -132,7 +132,7 @@ def summary_of(
     if lower is not None:
         signed = [-side if lower else side for side in scores]
         better = _interval(share_of_wins, signed, draws, level)
-    # One seed is a fixed system, which has no sample of seeds.
+    # A single seed is no sample, so the system counts as fixed.
     seeds_a, seeds_b = (len(side) if len(side) > 1 else None for side in scores)
     return SeedSummary(seeds_a, seeds_b, iqm_a, iqm_b, better)
 
@@ -142,7 +142,7 @@ def iqm_interval(scores: np.ndarray, draws: np.ndarray, level: float) -> Interva
 
     Args:
         scores: `[seeds]`.
-        draws: `[samples, seeds]`, as of `draws_of_seeds`.
+        draws: `[samples, seeds]`, as `draws_of_seeds` returns them.
         level: Coverage of the interval.
     """
     return _interval(interquartile_mean, [scores], [draws], level)
@@ -153,9 +153,11 @@ def interquartile_mean(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
     Args:
         scores: `[seeds]`.
-        counts: `[samples, seeds]`, how often each is drawn: as often as there are seeds.
+        counts: `[samples, seeds]`, how often each score is drawn; rows sum to the number
+            of seeds.
     """
-    # Sorted scores, each as often as drawn, fill the places 0 … n − 1; `ends` cuts them.
+    # Sorted scores, each repeated as often as drawn, fill the places 0 … n − 1; `ends`
+    # holds the place after the last copy of each score.
     order = np.array(sorted(range(len(scores)), key=scores.__getitem__))
     ends = np.cumsum(counts[:, order], axis=1)
     cut = len(scores) // 4
@@ -170,10 +172,10 @@ def share_of_wins(
     """Returns the share of pairs in which the score of b is higher, ties ½, `[samples]`.
 
     Args:
-        a: `[seeds_a]`.
-        b: `[seeds_b]`.
-        draws_a: `[samples, seeds_a]`, how often each is drawn.
-        draws_b: `[samples, seeds_b]`.
+        a: `[seeds_a]`, the scores of a.
+        b: `[seeds_b]`, the scores of b.
+        draws_a: `[samples, seeds_a]`, how often each score of a is drawn.
+        draws_b: `[samples, seeds_b]`, how often each score of b is drawn.
     """
     # [seeds of a, seeds of b]: every run of b against every run of a.
     gain = b[None, :] - a[:, None]
