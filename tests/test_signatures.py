@@ -293,7 +293,7 @@ def test_tables_write_signatures_on_request():
         assert {x["signature"] for x in records} == {*texts}
         assert "signature" not in jrm.table(held, format="csv")
     with pytest.raises(
-        ValueError, match="undefined is 'skip', and signatures say zero"
+        ValueError, match="undefined is 'skip', but signatures say zero"
     ):
         jrm.table(runs, signatures=signatures, undefined="skip")
 

@@ -117,9 +117,9 @@ CASES = {
     "marks of comparisons": (ValueError, "compare is for the results of runs", lambda: jrm.table(jrm.Comparisons([COMPARISON]), compare="bm25")),
     "marks of a leaderboard": (ValueError, "compare is for the results of runs", lambda: jrm.table(board("ab", ((0, 2),)), compare="bm25")),
     "marks of several collections": (ValueError, "comparisons of each collection: 'Robust_04'", lambda: jrm.table({"Robust_04": RUNS, "Tiny": RUNS}, compare=jrm.Comparisons([COMPARISON])), lambda: jrm.table({"Robust_04": RUNS, "Tiny": RUNS}, compare={"Robust_04": jrm.compare(RUNS), "Tiny": jrm.compare(RUNS)})),
-    "marks of more lists": (ValueError, "over 12 lists, and the results are of 3 and 3", lambda: of_other_values("baseline", {x: y[:3] for x, y in JOINED.items()}), lambda: of_other_values("baseline", {})),
+    "marks of more lists": (ValueError, "over 12 lists, but the results are of 3 and 3", lambda: of_other_values("baseline", {x: y[:3] for x, y in JOINED.items()}), lambda: of_other_values("baseline", {})),
     "marks of other values": (ValueError, "difference of +0.3 .* differ by +0", lambda: of_other_values("baseline", {"b": JOINED["a"]}), lambda: of_other_values("baseline", {})),
-    "letters of more lists": (ValueError, "over 12 lists, and the results are of 3 and 3", lambda: of_other_values("all", {x: y[:3] for x, y in JOINED.items()}), lambda: of_other_values("all", {})),
+    "letters of more lists": (ValueError, "over 12 lists, but the results are of 3 and 3", lambda: of_other_values("all", {x: y[:3] for x, y in JOINED.items()}), lambda: of_other_values("all", {})),
     "letters of other values": (ValueError, "difference of +0.3 .* differ by +0", lambda: of_other_values("all", {"b": JOINED["a"]}), lambda: of_other_values("all", {})),
     # frames
     "frame of a state": (TypeError, "['mrr']: got a Mean", lambda: jrm.to_frame({"mrr": MEAN, "map": A}), lambda: (jrm.to_frame({"mrr": A, "map": A}), jrm.to_frame(jrm.compare(A, B)), jrm.to_frame(board("ab", ((0, 2),))))),

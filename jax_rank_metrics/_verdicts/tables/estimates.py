@@ -18,13 +18,14 @@ from jax_rank_metrics._verdicts.systems.reading import FIX_RUNS, Record, Values,
 
 # The estimates of each run by the names of metrics and cutoffs; a single run is "".
 Estimates = dict[Hashable, dict[str, on_host.Estimate]]
-_MEANS = (*list_values.SUMMARIES, on_host.Estimate)  # of which the choice is made
+# These have made their choice of `undefined`.
+_MEANS = (*list_values.SUMMARIES, on_host.Estimate)
 
 
 def read_collections(
     results: Values, name: str = "results", undefined: Undefined | None = None
 ) -> dict[Hashable, list[Record]]:
-    """Reads the records of each collection; that of None is the only one there is.
+    """Reads the records of each collection; its key is None without collections.
 
     Args:
         results: As for `table`.
@@ -32,7 +33,8 @@ def read_collections(
         undefined: As for `table`.
 
     Raises:
-        ValueError: if `undefined` is passed, and results hold means.
+        TypeError: if results are a dict of numbers.
+        ValueError: if `undefined` is passed, but results hold means.
     """
     if list_values.is_by_list(results):
         key, value = next(iter(results.items()))
@@ -41,15 +43,15 @@ def read_collections(
     for record in read(results, name, undefined=undefined):
         if undefined is not None and isinstance(record.source, _MEANS):
             raise ValueError(
-                f"{record.name} is {kind_of(record.source)}, which says already what "
-                "undefined lists count as; leave undefined out, or pass values of lists"
+                f"{record.name} is {kind_of(record.source)}, for which undefined lists "
+                "have been counted already; leave undefined out, or pass values of lists"
             )
         collections.setdefault(record.task, []).append(record)
     return collections
 
 
 def run_of(record: Record) -> Hashable:
-    """Returns the name of the run, which is "" where results are of a single one."""
+    """Returns the name of the run, which is "" if results hold a single run."""
     return "" if record.system is None else record.system
 
 
@@ -61,12 +63,12 @@ def estimates(
     Args:
         results: As for `table`, of a single collection.
         level: See `Mean.confidence_interval`.
-        method: See there, too.
+        method: See `Mean.confidence_interval`.
 
     Raises:
-        TypeError: if it holds anything else.
-        ValueError: if it is empty, a state is stacked, or two cutoffs have one name; if
-            the method does not apply to the values of a metric.
+        TypeError: if results hold anything else, such as several collections.
+        ValueError: if results are empty, a state is stacked, or two cutoffs have one name;
+            if the method does not apply to the values of a metric.
     """
     collections = read_collections(results)
     if len(collections) > 1:
@@ -78,11 +80,11 @@ def estimates(
 def estimates_of(
     records: Iterable[Record], level: Number, method: IntervalMethod = "auto"
 ) -> Estimates:
-    """Computes what `estimates` returns, of the records of one collection."""
+    """Returns the estimates of the records of one collection, as `estimates` does."""
     inputs.option("method", method, IntervalMethod)
     level = intervals.checked_level(level)
     results: Estimates = {}
-    # The metric that each cutoff is of: {("new", "recall@5"): "recall@1,5"}.
+    # The metric of each cutoff: {("new", "recall@5"): "recall@1,5"}.
     owners: dict[tuple[Hashable, str], str] = {}
     for record in records:
         # Values without a name have the column "".
@@ -100,19 +102,20 @@ def estimates_of(
 
 
 def have_other_lists(records: Iterable[Record]) -> bool:
-    """Whether the ids or the numbers of lists say that a metric is of different lists.
+    """True if ids or numbers of lists show that a metric has different lists in two runs.
 
-    Only lists that count are compared: those left out by "skip" have no weight.
+    Only lists that count are compared, so lists that "skip" leaves out are not.
     """
-    # Only ids that both hold are compared; runs without ids may be of the same lists.
+    # Ids are compared only between runs that have them; other runs may share their lists.
     first: dict[str | None, list[Hashable]] = {}
     counts: dict[str | None, int] = {}
     for record in records:
-        # Without ids, as those of groups, other numbers of lists say that they differ.
+        # Groups have no ids, but their numbers of lists may show that lists differ.
         count, ids = None, record.ids
         if record.is_on_this_host and not record.lists.is_ratio:
             lists = record.lists
-            # Ratios weigh lists by what each system has retrieved, and may leave some out.
+            # Ratios are not read: they weigh lists by the items that each system retrieved,
+            # so a list may count for one system and not for another.
             is_counted = np.any((lists.weights > 0) & lists.is_known(), axis=1)
             count = int(is_counted.sum())
             if ids is not None:
@@ -132,8 +135,8 @@ def have_other_lists(records: Iterable[Record]) -> bool:
 def _at_cutoffs(
     name: str, record: Record, level: float, method: IntervalMethod
 ) -> tuple[list[on_host.Estimate], bool]:
-    """Returns the estimate at each cutoff, and whether the metric has cutoffs."""
-    # An evaluation has states of all processes, beside the lists of this one.
+    """Returns the estimate at each cutoff, and True if the metric has cutoffs."""
+    # An evaluation holds this process's lists, but its state covers all processes.
     source = record.source if record.state is None else record.state
     kind = kind_of_mean(name)
     if isinstance(source, on_host.Estimate):
@@ -141,7 +144,7 @@ def _at_cutoffs(
     if isinstance(source, judges.PredictionPowered):
         return _of_judge(name, source, level, method), source.has_cutoffs
     if isinstance(source, per_list.PerList) and not inputs.is_readable(source.values):
-        # The other hosts take part in it.
+        # Other hosts hold a part of the lists, and take part in this mean.
         choice = record.undefined
         if kind is GeometricMean:
             source = source.geometric_mean(undefined=choice)
@@ -168,7 +171,7 @@ def _at_cutoffs(
 
 
 def _check_student(name: str, method: IntervalMethod, subject: str) -> None:
-    """Raises unless the interval is Student's, the only one that knows the subject."""
+    """Raises ValueError unless the interval is Student's t: others ignore the subject."""
     if method not in ("auto", "t"):
         raise ValueError(
             f"results: {name!r}: method is {method!r}, which knows no {subject}; pass 't'"
@@ -201,7 +204,7 @@ def _of_seeds(
     results = []
     seeds, weights = lists.filled()
     is_undefined = ~lists.defined.all(0) & (lists.weights > 0)
-    # Over lists, the error of means over seeds is that of a state, as for any other run.
+    # The error over lists is computed from means over seeds, as for any other run.
     for cutoff, w in enumerate(weights.T):
         of_seeds = seeds[..., cutoff]
         means = per_list.PerList(of_seeds.mean(0), w, w > 0)  # type: ignore[arg-type]
@@ -211,7 +214,7 @@ def _of_seeds(
         error, freedom = weighted_means.error_with_seeds(
             error, freedom, [of_seeds], weighted_means.shares_of(w)
         )
-        # A single seed says nothing of how far seeds vary.
+        # A single seed does not show how far seeds vary.
         freedom = freedom if len(seeds) > 1 else 0.0
         margin = float(student_reach(np.array(error), np.array(freedom), level))
         numbers = (mean, mean - margin, mean + margin, error)

@@ -1,7 +1,7 @@
 """Tables of means, comparisons and leaderboards.
 
-`table` chooses what is shown and the format, `sheet_of_means` fills in means, and
-`marks_of` marks those that differ from a baseline beyond chance.
+`table` chooses the contents and the format, `sheet_of_means` fills in means, and `marks_of`
+marks the means that differ from a baseline beyond chance.
 """
 
 import itertools
@@ -44,12 +44,12 @@ _SAME_VALUES = "pass the result of compare for the values in this table"
 
 
 class Table(str):
-    """The text of a table, which notebooks show as one."""
+    """The text of a table, which notebooks show as HTML."""
 
     _html: str | None = None
 
     def __repr__(self) -> str:
-        """The text itself: what a session shows without `print`."""
+        """The text itself, so that a session shows the table without `print`."""
         return str(self)
 
     def _repr_html_(self) -> str | None:
@@ -76,41 +76,40 @@ def table(
 ) -> Table:
     r"""Writes means, comparisons or a leaderboard as a table, for people or for programs.
 
-    Of runs and metrics, a cell is the mean and its interval, `0.725 [0.284, 1.166]`, which
-    is not cut where it reaches beyond the values that a metric can have. The
-    best mean of a metric is bold, or has a `*` in text: the highest, or the lowest of
-    metrics such as `arp` and `fall_out` that say so; counts such as `num_retrieved`, and
-    popularity, have no best, and neither have runs whose ids say that their lists differ,
-    or states of different numbers of lists, as those of groups.
-    Runs that print the same number share the mark. The mark does not say that a
-    difference is more than chance, and neither do two intervals: the runs saw the same
-    lists, so test the difference of each list. `compare` does, and marks what it finds
-    with `†`; the note says what was tested, and how. Below the means, the note has the
-    numbers of lists, and the effective number where their weights differ.
+    For runs and metrics, a cell is the mean and its interval, `0.725 [0.284, 1.166]`. The
+    interval may reach beyond the values that a metric can have. The best mean of a metric
+    is bold, or has a `*` in text: the highest, or the lowest if lower values are better, as
+    for `arp` and `fall_out`. No mean is the best for counts such as `num_retrieved` and for
+    popularity, if ids show that the lists of runs differ, or if states have different
+    numbers of lists, as groups do. Runs that print the same number share the mark. Neither
+    the mark nor two intervals show that a difference is more than chance: the runs saw the
+    same lists, so test the difference of each list. Pass `compare` to do so, which marks
+    the differences that it finds with `†`; the note names the test. Below the means, the
+    note has the numbers of lists, and the effective number if their weights differ.
 
-    Of comparisons, a row is the difference and its interval, p, Cohen's d, wins, ties and
-    losses; with `Seeds`, also the probability that a run of b is better than one of a. A p
-    that random samples cannot make smaller is printed as `≤ 1e-05`. Of a leaderboard, a
-    row is a system, the group of those that it cannot be told apart from, its rank and its
-    mean with their intervals, and the probability that it is first.
+    For comparisons, a row is the difference and its interval, p, Cohen's d, wins, ties and
+    losses; with `Seeds`, also the probability that a run of b is better than a run of a. A
+    p that random samples cannot make smaller is printed as `≤ 1e-05`. For a leaderboard, a
+    row is a system, the group of systems that cannot be told apart from it, its rank and
+    its mean with their intervals, and the probability that it is first.
 
     Args:
         results: A dict of runs to the results of `evaluate`, `measure` or
             `evaluate_users`, or the result of one run. Values of a metric are a state, a
             `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of
-            list ids to numbers, `Seeds`, or what `prediction_powered` returns; a run may
+            list ids to numbers, `Seeds`, or a result of `prediction_powered`; a run may
             be a pandas DataFrame with a column for each metric. Each cutoff of a metric
             has its own mean in the table, under the name that `compute(…, flat=True)` gives
             it. Several collections, `{collection: {run: {metric: …}}}`, stand side by side.
-            Or `Systems`, whose tasks are collections; or what `compare` or `leaderboard`
-            returns.
+            Or `Systems`, whose tasks are collections; or the result of `compare` or
+            `leaderboard`.
         compare: The name of the run with which the others are compared, by the defaults
             of `compare`; runs must then hold the values of every list, as `measure` gives
-            them. Or a list of several such baselines, each of which gets a capital, which
-            marks the means that differ from its own. Or the result of `jrm.compare` for
-            the runs of this table, whichever its options; of all pairs, each run gets a
-            capital. Of several collections, a dict of such results by collection. It has
-            to be of the values of this table, by its means and numbers of lists.
+            them. Or a list of several such baselines: each gets a capital letter, which
+            marks the means that differ from the baseline's. Or the result of `jrm.compare`
+            for the runs of this table, with any options; if it compares all pairs, each
+            run gets a capital letter. For several collections, a dict of such results by
+            collection. Their means and numbers of lists must agree with the table.
         format: "text", "markdown", "latex" (with the rules of the LaTeX package booktabs
             and numbers aligned at the point; the note is as wide as the table), "html",
             "csv" or "json". Names are escaped as the format requires. CSV has a line for
@@ -119,40 +118,42 @@ def table(
             leaderboard.
         level: The probability with which the intervals should cover the mean, in (0, 1).
             Comparisons and leaderboards have a level of their own.
-        method: How intervals are made, see `Mean.confidence_interval`.
+        method: The method of the intervals, see `Mean.confidence_interval`.
         digits: Number of digits of means and differences after the point.
-        lower: Names of further metrics of which lower values are better, as the table
+        lower: Names of further metrics whose lower values are better, as the table
             writes them or without their cutoff; or True for all.
         rows: "runs" for a row per run, "metrics" for a row per metric. None is "runs" for
             a dict of runs, and "metrics" for the result of a single run.
-        caption: LaTeX of a caption; the table is then a float, a `table`.
-        label: The name by which the LaTeX of a paper refers to the table; a float, too.
+        caption: LaTeX of a caption; it makes the table a float, in a `table` environment.
+        label: The label by which LaTeX refers to the table; it makes a float, too.
         signatures: The signature of each metric by its name, such as `evaluation.signature`
-            or what `joined.signature(metrics)` returns. They stand below the table, and in
-            the records of CSV and JSON. None writes none.
-        undefined: What a value counts as where it is missing (NaN, None, NA, null) or the
-            metric is undefined: "zero", "one", or "skip", which leaves the list out. None
-            is what values were measured with, or else "zero"; then missing ones raise.
-        intervals: Whether means of runs have their intervals beside them, which CSV and
-            JSON hold in any case.
+            or the result of `joined.signature(metrics)`. They stand below the table, and
+            in the records of CSV and JSON. None leaves them out.
+        undefined: What a list counts as if its value is missing (NaN, None, NA, null) or
+            its metric is undefined: "zero", "one", or "skip", which leaves it out. None is
+            the choice that values were measured with, or else "zero"; missing values are
+            then an error.
+        intervals: True to show intervals beside the means of runs; CSV and JSON hold them
+            in any case.
         stars: Levels such as `(0.05, 0.01)`: a mean that differs from the baseline has a
-            `†` for each that its corrected p reaches. Empty for one, at 1 − level.
-        names: How metrics are called, by their names in the table, as in
+            `†` for each level that its corrected p does not exceed. Empty is a single
+            level, 1 − the level of the comparison.
+        names: Headings of metrics, by their names in the table, as in
             `{"ndcg@10": "nDCG@10"}`; CSV and JSON keep the names.
 
     Returns:
         A string, which notebooks show as a table.
 
     Raises:
-        TypeError: if results hold anything but these, or if runs are to be compared that
-            hold states instead of values of lists.
+        TypeError: if results hold anything else, or if `compare` needs per-list values and
+            runs hold states.
         ValueError: if values are missing without `undefined`, or it is passed for means; if
-            a state is stacked, an option is unknown, or `lower` names no
-            metric; if the method is "wilson" and a metric is not 0 or 1 in every list; if
-            `compare` names no run, or is of other runs, metrics or values; if there is a
-            caption or a label, and the format is not "latex"; if there is a signature of
-            none of the metrics, or of another `undefined`, or a name of none; if stars have
-            no single baseline.
+            a state is stacked, an option is unknown, or `lower` names no metric; if the
+            method is "wilson" and a metric is not 0 or 1 in every list; if `compare` names
+            no run, or is of other runs, metrics or values; if there is a caption or a
+            label, and the format is not "latex"; if no metric of the table has a signature,
+            or signatures have another `undefined`; if `names` holds an unknown metric; if
+            stars have no single baseline.
 
     >>> bm25 = {"q1": 0.1, "q2": 0.9, "q3": 0.2, "q4": 0.3, "q5": 0.2, "q6": 0.1}
     >>> mine = {"q1": 0.6, "q2": 1.0, "q3": 0.5, "q4": 0.9, "q5": 0.5, "q6": 0.2}
@@ -189,7 +190,7 @@ def table(
     }.items():
         if value is not None and not is_of_means:
             raise ValueError(
-                f"{option} is for the results of runs, and these are {kind_of(results)}"
+                f"{option} is for the results of runs, but results is {kind_of(results)}"
             )
     if isinstance(results, standings.Leaderboard):
         sheet = results._sheet(digits)
@@ -214,7 +215,7 @@ def table(
         said = {first.findall(f"{x}|undefined:zero")[0] for x in signatures.values()}
         if said != {undefined}:
             raise ValueError(
-                f"undefined is {undefined!r}, and signatures say {' and '.join(said)}; "
+                f"undefined is {undefined!r}, but signatures say {' and '.join(said)}; "
                 "leave one of them out"
             )
     if signatures:
@@ -223,9 +224,9 @@ def table(
     sheet = sheet.on_one_line()
     if format == "latex":
         return Table(sheets.as_latex(sheet, caption, label))
-    # A notebook shows HTML, whichever format the text has.
+    # A notebook shows HTML, even if the text is Markdown.
     text = Table(_WRITERS[format](sheet))
-    # CSV and JSON are asked for to be saved.
+    # Show CSV and JSON as text, because they are for files.
     text._html = None if format in ("csv", "json") else sheets.as_html(sheet)
     return text
 
@@ -240,12 +241,13 @@ _WRITERS = {
 
 
 class Marks(NamedTuple):
-    """The marks of cells, and what they mean.
+    """The marks of cells, and their legend.
 
     Attributes:
         of_cells: The marks of each run and metric that has any.
-        letters: The letter that stands for each run, where all runs are compared.
-        legend: What the marks mean; "" where nothing is compared.
+        letters: The letter of each run that others are compared with, for several
+            baselines or all pairs.
+        legend: The meaning of the marks; "" if nothing is compared.
     """
 
     of_cells: Mapping[tuple[Any, str], str]
@@ -257,17 +259,17 @@ NO_MARKS = Marks({}, {}, "")
 
 
 class _Collection(NamedTuple):
-    """The means of a collection of lists; its name is "" where there is only one."""
+    """The means of a collection of lists; its name is "" without collections."""
 
     name: str
     runs: estimates.Estimates
     metrics: list[str]
     best: dict[str, str]  # the best mean of each metric, as it is printed
     marks: Marks
-    is_mixed: bool  # whether runs are of different lists, so that none is the best
+    is_mixed: bool  # True if runs have different lists, so that no mean is the best
 
     def cell(self, run: Hashable, metric: str, digits: int) -> sheets.Cell | None:
-        """The cell of a run and a metric; None if the run lacks the metric."""
+        """Returns the cell of a run and a metric; None if the run lacks the metric."""
         if metric not in self.runs.get(run, {}):
             return None
         cell = sheets.number_with_interval(*self.runs[run][metric][:3], digits)
@@ -296,17 +298,18 @@ def sheet_of_means(
         results: The results of runs, of one run, or of several collections.
         compare: One baseline or several, or comparisons of runs, also by collection.
         level: The level of the intervals.
-        method: How intervals are made.
+        method: The method of the intervals.
         digits: Number of digits after the point.
-        lower: Names of further metrics of which lower values are better.
-        by_run: Whether rows are runs; None decides by the number of runs.
-        undefined: What undefined and missing values count as.
-        intervals: Whether means have their intervals beside them.
+        lower: Names of further metrics whose lower values are better.
+        by_run: True for a row per run, False for a row per metric; None is True for a dict
+            of runs.
+        undefined: The choice for undefined and missing values.
+        intervals: True to show intervals beside means.
         stars: The levels of marks.
     """
     stars = sorted((inputs.open_fraction("stars", x) for x in stars), reverse=True)
     by_collection = estimates.read_collections(results, undefined=undefined)
-    # Of one collection, the key is None.
+    # Without collections, the only key is None.
     is_by_collection = None not in by_collection
     baselines: Mapping[Any, object] = dict.fromkeys(by_collection, compare)
     if is_by_collection and isinstance(compare, Comparisons):
@@ -335,7 +338,7 @@ def sheet_of_means(
         of_runs = means[name]
         metrics = list(dict.fromkeys(itertools.chain(*of_runs.values())))
         marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs, stars)
-        # Means over other lists are no contest, and neither is the best.
+        # Means over different lists cannot be compared, so there is no best mean.
         is_mixed = estimates.have_other_lists(records)
         best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
         title = "" if name is None else str(name)
@@ -368,7 +371,7 @@ def sheet_of_means(
     else:
         name_headings = ["collection", "metric"] if is_by_collection else ["metric"]
         headings = [("", titles[run]) for run in runs]
-        # A single collection has no name, so that rows have that of the metric alone.
+        # Without collections, rows have the name of the metric alone.
         names = [[part.name, metric][not is_by_collection :] for part, metric in keys]
         rows = [list(row) for row in zip(*rows, strict=True)]
     return sheets.Sheet(
@@ -383,9 +386,9 @@ def sheet_of_means(
 
 
 def _zero_counts(record: reading.Record) -> tuple[int, int]:
-    """Numbers of lists that are undefined and count as 0, and of all that count.
+    """Returns how many lists are undefined and count as 0, and how many lists count.
 
-    Those of a state are the most there can be: it does not say whether it left them out.
+    For a state, the first is an upper bound: it does not say if undefined lists count.
     """
     if record.is_on_this_host:
         return record.lists.zero_counts()
@@ -400,26 +403,26 @@ def _best(
     lower: directions.Lower,
     digits: int,
 ) -> dict[str, str]:
-    """The best mean of each metric, as it is printed; empty for a single run."""
+    """Returns the best mean of each metric, as it is printed; empty for a single run."""
     best = {}
     for metric in metrics:
         means = [run[metric].mean for run in runs.values() if metric in run]
         lower_is_better = directions.is_lower_better((metric,), lower)
-        # Beside a mean that is NaN or overflows, none is known to be the best.
+        # If any mean is NaN or infinite, the best is not known.
         is_known = bool(means) and all(map(math.isfinite, means))
         if len(runs) > 1 and is_known and lower_is_better is not None:
-            # Printed, so that all that print alike share the mark.
+            # Compare printed numbers, so that runs with the same number share the mark.
             extreme = min(means) if lower_is_better else max(means)
             best[metric] = sheets.fixed_point(extreme, digits)
     return best
 
 
 def _note(collections: Iterable[_Collection], level: types.Number | None) -> str:
-    """The level of intervals, if there are any, and how many lists each collection has."""
+    """Returns the note: the level of intervals, if any, and the numbers of lists."""
 
     def span(numbers: Iterable[float], digits: int = 0) -> str:
         texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
-        # Numbers that print alike are one: "9.0", not "9.0 to 9.0".
+        # Numbers that are printed the same count once: "9.0", not "9.0 to 9.0".
         smallest, *larger = texts
         return f"{smallest} to {larger[-1]}" if larger else smallest
 
@@ -428,7 +431,7 @@ def _note(collections: Iterable[_Collection], level: types.Number | None) -> str
         means = [mean for run in collection.runs.values() for mean in run.values()]
         lists = [mean.lists for mean in means]
         counts = [f"{span(lists)} list{'' if set(lists) == {1} else 's'}"]
-        # Equal weights give the number of lists but for rounding.
+        # For equal weights, n_eff is the number of lists up to rounding.
         if any(mean.n_eff < 0.995 * mean.lists for mean in means):
             counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
         if seeds := [mean.seeds for mean in means if mean.seeds is not None]:
@@ -459,7 +462,7 @@ def _records(
         for run, means in collection.runs.items()
         for metric, mean in means.items()
     ]
-    # Columns that would be empty in all rows are left out.
+    # Leave out columns that would be empty in all rows.
     columns = {
         "collection": is_by_collection,
         "marks": any(part.marks.legend for part in collections),
@@ -484,17 +487,18 @@ def marks_of(
     Args:
         records: The values of all runs.
         means: The means of each run, by the names of metrics and cutoffs.
-        comparisons: The name of the baseline, the names of several, or what `compare`
-            returns; None for no marks.
-        names: The names of the runs of all collections, each of which has a letter unless
-            `comparisons` names those that have one.
-        of_pairs: Whether runs are compared with several others, in any collection.
-        stars: The levels that add a mark each; empty for that of the comparisons.
+        comparisons: The name of the baseline, a list of such names, or the result of
+            `compare`; None for no marks.
+        names: The names of the runs of all collections. Each run gets a letter, unless
+            only some runs are baselines; then only the baselines do.
+        of_pairs: True if runs are compared with several others, in any collection.
+        stars: The levels that add a mark each; empty for the level of the comparisons.
 
     Raises:
-        ValueError: if there is no such baseline, or if the comparisons are of other runs
-            or metrics.
-        TypeError: if they are neither, or if runs that have to be compared hold states.
+        ValueError: if there is no such baseline, or if the comparisons are of other runs,
+            metrics or values.
+        TypeError: if `comparisons` is anything else, or if runs that have to be compared
+            hold states.
     """
     if comparisons is None:
         return NO_MARKS
@@ -509,7 +513,7 @@ def marks_of(
             f"compare is {kind_of(comparisons)}; pass the name of the baseline, a list of "
             "several, or the result of jrm.compare with a dict of runs"
         )
-    # (("old", "new"), "mrr") of pairs, ("new", "mrr") of systems beside a baseline.
+    # Keys are (("old", "new"), "mrr") for pairs, ("new", "mrr") for a single baseline.
     in_table: dict[tuple[Any, str], Comparison] = {}
     for row in comparisons:
         sides: list[Any] = [row.baseline, row.system] if of_pairs else [row.system]
@@ -520,21 +524,21 @@ def marks_of(
         cells = listing([(row.system, row.metric) for row in comparisons])
         raise ValueError(
             f"compare holds comparisons of {cells}, and none of them is a run and a metric "
-            "of the results"
+            "of the results; pass comparisons of these runs"
         )
     if of_pairs:
         for ((a, b), metric), comparison in in_table.items():
             _check_values(comparison, metric, a, b, means)
         pairs = {pair for pair, _ in in_table}
         count = len({run for pair in pairs for run in pair})
-        if len(pairs) < count * (count - 1) // 2:  # of some baselines alone
+        if len(pairs) < count * (count - 1) // 2:  # only some runs are baselines
             names = list(dict.fromkeys(a for (a, _), _ in in_table))
         return _marks_of_pairs(names, in_table)
     if baseline is None:
         baseline = _baseline_of(means, in_table)
         for (run, metric), comparison in in_table.items():
             _check_values(comparison, metric, baseline, run, means)
-    # Comparisons may be with a run that the table leaves out.
+    # The baseline of the comparisons may be missing in the table.
     baseline = baseline or "the baseline"
     differing = {
         cell: DAGGER
@@ -550,11 +554,11 @@ def marks_of(
 def _baseline_of(
     means: estimates.Estimates, comparisons: Mapping[tuple[Any, str], Comparison]
 ) -> Hashable:
-    """Returns the run that all others are compared with: the only one without comparison.
+    """Returns the run that all others are compared with; None if it is not in the table.
 
-    None if it is not in the table.
+    It is the only run without a comparison.
     """
-    # Two runs without a comparison leave it open which of them is the baseline.
+    # If two runs have no comparison, either may be the baseline.
     compared = {run for run, _ in comparisons}
     baseline, *further = [run for run in means if run not in compared] or [None]
     if baseline is None or further:
@@ -570,9 +574,9 @@ def _check_values(
     b: Hashable,
     means: estimates.Estimates,
 ) -> None:
-    """Raises ValueError if a comparison is of other values than those of the table.
+    """Raises ValueError if a comparison is of other values than the table.
 
-    Lists in which a metric is undefined may count in one and not in the other.
+    Lists in which a metric is undefined may count in one of them and not in the other.
 
     Args:
         comparison: The comparison of run b with run a.
@@ -583,7 +587,7 @@ def _check_values(
     """
     sides = [means[run][metric] for run in (a, b) if run is not None]
     undefined = sum(mean.undefined for mean in sides)
-    # Ratios may weigh other lists than the baseline; these are no win, tie or loss.
+    # A list that only one of two ratios weighs is no win, tie or loss.
     paired = comparison.ties + (comparison.wins or 0) + (comparison.losses or 0)
     is_other = any(
         paired > mean.lists + mean.undefined
@@ -594,26 +598,26 @@ def _check_values(
         numbers = " and ".join(str(mean.lists) for mean in sides)
         raise ValueError(
             f"compare holds a comparison of {b!r} in {metric!r} over {comparison.lists} "
-            f"lists, and the results are of {numbers}; {_SAME_VALUES}"
+            f"lists, but the results are of {numbers}; {_SAME_VALUES}"
         )
-    # The table shows geometric means of values whose differences are compared. With a
-    # judge, differences have a λ of their own, and are not those of means.
+    # The difference of means need not be the compared difference: for a geometric mean,
+    # `compare` takes differences of values, and with a judge, differences have their own λ.
     has_judge = comparison.judge is not None
     if a is None or undefined or has_judge or kind_of_mean(metric) is not Mean:
         return
     difference = sides[1].mean - sides[0].mean
-    # Means may have been summed in float32, the difference is one of float64.
+    # Means may have been summed in float32, but the difference in float64.
     tolerance = 1e-4 * max(abs(sides[0].mean), abs(sides[1].mean))
     if abs(difference - comparison.difference) > tolerance:
         raise ValueError(
             f"compare holds a difference of {comparison.difference:+.3g} between {b!r} and "
-            f"its baseline in {metric!r}, and the means of {b!r} and {a!r} differ by "
-            f"{difference:+.3g}; {_SAME_VALUES}, and the baseline among them"
+            f"its baseline in {metric!r}, but the means of {b!r} and {a!r} differ by "
+            f"{difference:+.3g}; {_SAME_VALUES}, including the baseline"
         )
 
 
 def is_of_names(compare: object) -> TypeGuard[Sequence[Hashable]]:
-    """Whether these are the names of several baselines."""
+    """True for a list or tuple, which holds the names of several baselines."""
     return isinstance(compare, list | tuple)
 
 
@@ -621,7 +625,7 @@ def is_of_names(compare: object) -> TypeGuard[Sequence[Hashable]]:
 def _with_baselines(
     records: Sequence[reading.Record], baselines: Sequence[Hashable]
 ) -> Comparisons:
-    """Compares all runs with some of them."""
+    """Compares all runs with each of the baselines."""
     runs = dict.fromkeys(map(estimates.run_of, records))
     unknown = [name for name in baselines if name not in runs or len(runs) < 2]
     if unknown or not baselines:
@@ -640,19 +644,19 @@ def _with_baselines(
                 "returns, or the result of jrm.compare"
             )
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "lower is better")  # of which the table warns
+        warnings.filterwarnings("ignore", "lower is better")  # the table warns itself
         return compare_runs(reading.Systems.of(records), pairs=baselines)
 
 
 def _marks_of_pairs(
     runs: Sequence[Hashable], comparisons: Mapping[tuple[Any, str], Comparison]
 ) -> Marks:
-    """Marks each cell with the letters of those `runs` that it differs from."""
+    """Marks each cell with the letters of the `runs` that it differs from."""
     letters = dict(zip(runs, map(_letter, range(len(runs))), strict=True))
     marks: dict[tuple[Hashable, str], str] = {}
     for (pair, metric), comparison in comparisons.items():
         if is_significant(comparison):
-            # Of a one-sided question, the pair the other way round was not asked.
+            # A one-sided question was not asked for the pair in the other order.
             is_mutual = comparison.alternative == "two-sided"
             for opponent, run in (pair, pair[::-1])[: 1 + is_mutual]:
                 cell = run, metric
@@ -664,15 +668,15 @@ def _marks_of_pairs(
 
 
 def _letter(index: int) -> str:
-    """The capitals from A to Z, then the letters from a to z, and so on through Unicode.
+    """Returns A to Z, then a to z, and further characters of Unicode.
 
-    The small letters of a leaderboard say the opposite: who cannot be told apart.
+    Small letters of a leaderboard mean the opposite: systems that cannot be told apart.
     """
     return chr(ord("A") + index) if index < 26 else chr(ord("a") + index - 26)
 
 
 def _relation(comparisons: Mapping[Any, Comparison], baseline: Hashable) -> str:
-    """Returns what a mark says of its cell: `differs from bm25`."""
+    """Returns the meaning of a mark, such as `differs from bm25`."""
     comparison, *_ = comparisons.values()
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"
     relation = {
@@ -684,7 +688,7 @@ def _relation(comparisons: Mapping[Any, Comparison], baseline: Hashable) -> str:
 
 
 def _how(comparisons: Mapping[Any, Comparison], levels: str = "") -> str:
-    """The test, its correction and the levels: `(t test, Holm-corrected, p ≤ 0.05)`."""
+    """Returns the test and the levels: `(t test, Holm-corrected, p ≤ 0.05)`."""
     settings = dict.fromkeys(
         f"{method_of(comparison)}, p ≤ {levels or f'{1 - comparison.level:.3g}'}"
         for comparison in comparisons.values()

@@ -27,36 +27,36 @@ if TYPE_CHECKING:
 def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.DataFrame":
     """Returns results as a pandas DataFrame, a row for each list or record.
 
-    Values of lists have a column for each metric and cutoff, under the names that
-    `compute(…, flat=True)` gives them, and NaN where a metric is undefined, whatever such
-    lists count for in means. Lists that do not count, such as those without items, stay: a
-    frame holds neither weights nor `undefined`. Of `Seeds` they are the means over seeds.
-    Tasks, whose lists are their own, stand below each other, and are a level of the index,
-    and so do systems that share no list, such as the groups of `Evaluation.by`; other
-    systems are a level of the columns.
-    A leaderboard has a row for each system, and comparisons one for each of them, with the
-    fields that `table(…, format="csv")` has, as do states for each mean; means of people
-    and a judge have one for each, with the attributes of `PredictionPowered`.
+    Per-list values have a column for each metric and cutoff, with the names of
+    `compute(…, flat=True)`. They are NaN for lists in which the metric is undefined, no
+    matter how such lists count in means, and means over seeds for `Seeds`. Lists that do
+    not count, such as lists without items, stay: a frame holds neither weights nor
+    `undefined`. Tasks become a level of the index, because each has its own lists. Systems
+    that share no list, such as the groups of `Evaluation.by`, are treated as tasks; other
+    systems become a level of the columns.
+
+    There is a row for each system of a leaderboard, for each comparison, and for each mean
+    of a state, with the fields of `table(…, format="csv")`. Means of people and a judge
+    have a row each, with the attributes of `PredictionPowered`.
 
     Args:
         results: A dict of metrics to `PerList`, as `measure` and `Joined.measure` give it;
-            an `Evaluation`, as of `evaluate_users` or `Joined.evaluation`; `Seeds`; dicts
-            of systems to these, or of tasks to such dicts, as `table` takes them; values
-            without a name, which have the column "value"; `Systems`; states; a
-            `Leaderboard`; or whatever `compare` or
-            `prediction_powered` returns.
+            an `Evaluation`, as from `evaluate_users` or `Joined.evaluation`; `Seeds`; dicts
+            of systems to any of them, or of tasks to such dicts, as `table` takes them;
+            values without a name, which have the column "value"; `Systems`; states; a
+            `Leaderboard`; or a result of `compare` or `prediction_powered`.
         ids: The id of every list, for the index, such as `Joined.query_ids`; lists of
             several axes are in C order. None is the users, or the queries, of an
             evaluation, and otherwise counts from 0.
 
     Returns:
-        The frame. `compare`, `table`, `leaderboard` and others read one of lists as the
-        values of a system, paired by their ids. Where it holds NaN, their `undefined` has
-        to say what such lists count as.
+        The frame. `compare`, `table`, `leaderboard` and others read a frame of lists as the
+        values of a system, paired by their ids. If it holds NaN, pass `undefined` to them,
+        to say how such lists count.
 
     Raises:
-        TypeError: if results are none of these, or states beside values of lists; if ids
-            are passed where rows are no lists, or are no sequence.
+        TypeError: if results are anything else, or mix states and per-list values; if ids
+            are passed but rows are no lists, or if ids are no sequence.
         ValueError: if metrics have different numbers of lists, if two cutoffs have one
             name, or if ids repeat or there is not one for each list; if a value that counts
             is NaN itself; if values lie on several devices, before `gather`.
@@ -78,7 +78,7 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
     elif comparisons is not None:
         rows = [*map(record_of, comparisons)]
     else:
-        # Frames show missing values as NaN, so it does not matter what they count as.
+        # Frames show missing values as NaN, so the choice of `undefined` does not matter.
         records = read(results, "results", ("metric",), "zero")
         if any(record.path for record in records):  # else values have no names
             records = read(results, "results", undefined="zero")
@@ -87,7 +87,7 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
         elif all(isinstance(record.source, state.State) for record in records):
             rows = table.sheet_of_means(results).records
         else:
-            # The name of the index says what a row is.
+            # Name the index after its rows, such as "user", or "list" without ids.
             unit = "list"
             if isinstance(results, StatesByName) and results.list_ids is not None:
                 unit = results._unit
@@ -99,13 +99,13 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
             return pandas.concat(parts, names=["task"]) if further else frame
     if ids is not None:
         raise TypeError(
-            "ids are those of lists, and these results have none; leave ids out"
+            "ids are for lists, but the rows of these results are no lists; leave ids out"
         )
     return pandas.DataFrame([sheets.flat_record(row) for row in rows])
 
 
 def _judged_rows(record: Record) -> list[dict[str, Any]]:
-    """The records of a mean of people and a judge, one for each cutoff."""
+    """Returns the rows of a mean of people and a judge, one for each cutoff."""
     assert isinstance(record.source, PredictionPowered)
     at_cutoffs = record.source.at_cutoffs()
     labels: list[str | None] = [record.metric]
@@ -122,7 +122,7 @@ def _judged_rows(record: Record) -> list[dict[str, Any]]:
 def _of_tasks(
     records: Sequence[Record], ids: Iterable[Hashable] | None, unit: str
 ) -> dict[Hashable, tuple[dict[Any, np.ndarray], list[Hashable]]]:
-    """The columns of each task, and the ids of its rows, which are `unit`s."""
+    """Returns the columns of each task, and the ids of its rows; `unit` names a row."""
     for record in records:
         if isinstance(record.source, state.State):
             raise TypeError(
@@ -139,7 +139,7 @@ def _of_tasks(
             )
     if ids is not None and any(record.ids is not None for record in records):
         raise ValueError(f"results have the ids of {unit}s; leave ids out")
-    if _share_no_list(records):  # systems are tasks, and tasks of several ones systems
+    if _share_no_list(records):  # swap systems and tasks, so that systems are rows
         records = [
             dataclasses.replace(
                 record, system=record.task, path=(record.system, record.metric)
@@ -148,19 +148,19 @@ def _of_tasks(
         ]
     tasks: dict[Hashable, list[Record]] = {}
     for record in records:
-        # A task of several keys is a tuple, which pandas would take apart.
+        # A task of several keys is a tuple, which pandas would split into levels.
         task = record.task
         task = ", ".join(map(str, task)) if isinstance(task, tuple) else task
         tasks.setdefault(task, []).append(record)
-    # Several systems are a further level of the names of columns. Beside tasks a single
-    # one is, too, or its tasks would be read as systems.
+    # Several systems are a level of the columns. So is a single system with several tasks,
+    # because its tasks would be read as systems without it.
     has_systems = len({record.system for record in records}) > 1
     has_systems |= len(tasks) > 1 and records[0].system is not None
     return {task: _columns(part, ids, has_systems) for task, part in tasks.items()}
 
 
 def _share_no_list(records: Sequence[Record]) -> bool:
-    """Whether several systems have no list in common, as their ids say, task by task."""
+    """True if there are several systems, and their ids show no common list in any task."""
     ids = {(record.task, record.system): record.lists.ids for record in records}
     if None in ids.values() or len(ids) == len({task for task, _ in ids}):
         return False
@@ -171,7 +171,7 @@ def _share_no_list(records: Sequence[Record]) -> bool:
 def _columns(
     records: Sequence[Record], ids: Iterable[Hashable] | None, has_systems: bool
 ) -> tuple[dict[Any, np.ndarray], list[Hashable]]:
-    """The column of each metric and cutoff in one task, and the ids of its rows."""
+    """Returns the column of each metric and cutoff in one task, and the ids of its rows."""
     counts = sorted({record.lists.list_count for record in records})
     if len(counts) != 1:
         raise ValueError(
