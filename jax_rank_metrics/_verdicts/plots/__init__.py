@@ -1,6 +1,6 @@
 """Plots of means, values, comparisons and leaderboards, for `jrm.plots`.
 
-Results come in, and the `Axes` that they are drawn on go out.
+Each plot takes results, and returns the `Axes` that it has drawn on.
 
 drawing.py        looks, legends and labels that the plots share
 mean_plots.py     means at cutoffs, over steps and of groups

@@ -1,8 +1,8 @@
 """Parts that the plots share: looks of runs, legends and labels.
 
-The constrained layout of matplotlib makes room for all that stands outside the axes. Only
-two things are decided here: long text is broken after a fixed number of letters, and
-labels are left out or turned where matplotlib says that they overlap.
+The constrained layout of matplotlib makes room for everything outside the axes. Only two
+things are decided here: long text is broken after a fixed number of letters, and labels
+are left out or turned if matplotlib says that they overlap.
 """
 
 import textwrap
@@ -24,21 +24,21 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "d", "p")
 DASHES = ("-", "--", "-.", ":")
 SIZE = 5  # of markers, in points
-LETTERS = 28  # in a line beside the data: two lines for a name of fifty
-LABEL_LETTERS = 40  # in a line of the label of an axis
+LETTERS = 28  # in a line beside the data, so that a name of fifty fits in two lines
+LABEL_LETTERS = 40  # in a line of an axis label
 
 
 def look(index: int) -> dict[str, Any]:
-    """The options of the line of a run with markers, by the index of the run.
+    """Returns the options of a run's line and markers, by the index of the run.
 
-    Each of twelve runs has a marker of its own, which print and eyes without colours can
-    tell apart. After every six runs the colours repeat, with other dashes, and markers are
-    hollow in every other six: no two of 24 runs share both colour and dashes.
+    Twelve runs have different markers, so they can be told apart without colours. After
+    every six runs the colours repeat, with other dashes, and markers are hollow in every
+    other six: no two of 24 runs share both colour and dashes.
     """
     colour = COLOURS[index % len(COLOURS)]
     return {
         "color": colour,
-        # Six colours and four dashes meet again after twelve runs; then dashes shift.
+        # The same colour and dashes would meet again after twelve runs, so shift dashes.
         "ls": DASHES[(index + index // len(MARKERS)) % len(DASHES)],
         "lw": 1.3,
         "marker": MARKERS[index % len(MARKERS)],
@@ -48,21 +48,21 @@ def look(index: int) -> dict[str, Any]:
 
 
 def axes(ax: "Axes | None", height: float | None = None) -> "Axes":
-    """The `Axes` to draw on: the current one unless one is passed.
+    """Returns the `Axes` to draw on: the current one unless one is passed.
 
-    A figure of subplots without a layout engine gets the constrained one, which makes room
-    for what stands outside the axes.
+    A figure of subplots without a layout engine gets the constrained layout, which makes
+    room for text outside the axes.
 
     Args:
         ax: The `Axes`, or None.
-        height: The height in inches of a figure that has no axes yet.
+        height: The height in inches, for a figure that has no axes yet.
     """
     pyplot = optional.import_optional("matplotlib.pyplot", "jrm.plots", "plots")
     if ax is None and height is not None and not pyplot.gcf().axes:
         pyplot.gcf().set_figheight(height)
     drawn: Axes = pyplot.gca() if ax is None else ax
     figure = root_figure(drawn)
-    # The user has placed axes that are in no grid, and no engine may move them.
+    # Axes outside of a grid were placed by the user, so no engine may move them.
     has_grid = all(panel.get_subplotspec() is not None for panel in figure.axes)
     if has_grid and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
@@ -70,28 +70,28 @@ def axes(ax: "Axes | None", height: float | None = None) -> "Axes":
 
 
 def root_figure(ax: "Axes") -> "Figure":
-    """The whole figure, also of an `Axes` in a subfigure."""
+    """Returns the whole figure, even if the `Axes` is in a subfigure."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
 
 
 def foreground(ax: "Axes") -> "ColorType":
-    """The colour of the frame: black, or white in a dark style."""
+    """Returns the colour of the frame: black, or white in a dark style."""
     return ax.spines["bottom"].get_edgecolor()
 
 
 def wrapped(text: str, letters: int = LETTERS) -> str:
     """Breaks each line of a text that is longer than this many letters.
 
-    Names come from outside: what matplotlib would read as mathematics is text.
+    Dollar signs are escaped, because matplotlib would read names with two as mathematics.
     """
     lines = "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
     return lines.replace("$", r"\$")
 
 
 def label(name: str) -> str | None:
-    """Returns the label of a line: legends leave out those that begin with _."""
+    """Returns the label of a line, after a space if it begins with _: legends skip that."""
     return f" {name}" if name.startswith("_") else name or None
 
 
@@ -102,7 +102,7 @@ def legend(ax: "Axes", *, is_below: bool = False) -> None:
 
     Args:
         ax: The `Axes`, whose x axis is labelled already.
-        is_below: Whether it stands below the x axis, for rows that are wide or have text at
+        is_below: True to put the legend below the x axis, if rows are wide or have text at
             the right.
     """
     handles, labels = ax.get_legend_handles_labels()
@@ -115,7 +115,7 @@ def legend(ax: "Axes", *, is_below: bool = False) -> None:
         # The labels of the axis keep their height when the layout moves the axes.
         box = ax.xaxis.get_tightbbox()
         height = 0.0 if box is None else ax.bbox.y0 - box.y0
-        # From pixels to points, of which an inch has 72; below the axis is negative.
+        # From pixels to points, 72 in an inch; offsets below the axis are negative.
         points = -72 * height / root_figure(ax).dpi
         corner = offset_copy(corner, root_figure(ax), 0, points, units="points")
     ax.legend(
@@ -131,19 +131,19 @@ def legend(ax: "Axes", *, is_below: bool = False) -> None:
 
 
 def label_axes(ax: "Axes", x_label: str, y_label: str) -> None:
-    """Labels both axes, in lines that are not longer than the figure."""
+    """Labels both axes, in lines that are no longer than the figure."""
     ax.set_xlabel(wrapped(x_label, LABEL_LETTERS), wrap=True)
     ax.set_ylabel(wrapped(y_label, LABEL_LETTERS), wrap=True)
 
 
 def fits(ax: "Axes", texts: "Iterable[Text]", width: float) -> list[bool]:
-    """Whether each text keeps its distance from all before it that do so too.
+    """Returns True for each text that keeps its distance from the texts chosen before it.
 
     Args:
         ax: The `Axes`, with everything drawn.
         texts: The texts, the most important first.
-        width: The width that a text needs, in its own: 1 where they may touch. Axes that
-            are drawn later, beside these, may take a part of their width.
+        width: The width to reserve, as a multiple of a text's width: 1 if texts may touch.
+            Axes that are drawn later, beside these, may take a part of the width.
     """
     root_figure(ax).draw_without_rendering()  # so that texts have their places
     boxes: list[Bbox] = []

@@ -35,29 +35,29 @@ def differences(
     """The difference b − a of every list, the largest first, and their mean.
 
     The mean has the interval and the p of `compare` by its permutation test. Undefined
-    values count as `PerList.undefined` says, 0 by default. Of `Seeds`, the values are means
-    over seeds, and interval and p are about the training procedures, as in `compare`.
+    values count as `PerList.undefined` says, 0 by default. For `Seeds`, the values are
+    means over seeds, and interval and p are about the training procedures, as in `compare`.
 
     Args:
-        a: The values of a metric at one cutoff, as for `compare`; or of several metrics,
-            of which `metric` names one.
+        a: The values of a metric at one cutoff, as for `compare`; or the values of several
+            metrics, if `metric` names one.
         b: The values of a second system for the same lists. None takes both from a, a
             dict of two systems.
         names: The names of the two systems. None is their names in the dict, or else
             ("a", "b").
         metric: The name of the metric, such as "arp@10". It says which direction is
             better; without a name, the legend says only which system is higher.
-        lower: Whether lower values are better, of a metric of your own.
+        lower: True if lower values of your own metric are better.
         ids: How lists are paired, as for `compare`.
         level: The probability with which the band should cover the mean difference.
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if either holds no per-list values, as a `Comparison`, which `forest`
-            draws.
+        TypeError: if a or b holds no per-list values, such as a `Comparison`, which
+            `forest` draws.
         ValueError: if there is no b, and a is no dict of two systems; if lists cannot be
-            paired or differ in weight, as those of ratios do, if values have several
-            cutoffs, or if no list counts; if `Seeds` have fewer than three seeds.
+            paired, or differ in weight, as lists of ratios do; if values have several
+            cutoffs; if no list counts; if `Seeds` have fewer than three seeds.
     """
     if isinstance(a, comparisons.Comparison):
         raise TypeError(
@@ -86,8 +86,8 @@ def differences(
     list_differences = Differences.of_pairs(in_one_order((of_a, of_b), ids), None)
     if list_differences.are_ratios.any():
         raise ValueError(
-            "a and b are ratios whose weights differ, so that their difference is no mean "
-            "over lists; pass compare(a, b) to plots.forest"
+            "a and b are ratios whose weights differ, so their difference is no mean over "
+            "lists; pass compare(a, b) to plots.forest"
         )
     counts = list_differences.weights[:, 0] > 0
     if not counts.any():
@@ -99,11 +99,11 @@ def differences(
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
     edges = np.arange(heights.size + 1)  # between the bars, one for each list
     word = "better" if direction is not None and (metric or lower) else "higher"
-    # b − a above 0 is a win of a where lower is better.
+    # If lower is better, b − a above 0 is a win of a.
     first_wins = heights > 0 if direction and word == "better" else heights < 0
     bars = ((first_wins, names[0]), (~first_wins & (heights != 0), names[1]))
     for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
-        # One outline for all bars: files of vectors would hold each bar of thousands.
+        # Draw one outline, because vector graphics would hold each of thousands of bars.
         ax.stairs(
             np.where(side, heights, 0),
             edges,
@@ -111,13 +111,13 @@ def differences(
             color=colour,
             label=drawing.label(f"{name} {word}: {count_text(side.sum(), 'list')}"),
         )
-    # Bars of height 0 cannot be seen, and are counted in the legend.
+    # Bars of height 0 cannot be seen, so the legend counts them.
     ax.plot([], [], " ", label=f"equal: {count_text((heights == 0).sum(), 'list')}")
     ax.axhline(0, color=drawing.foreground(ax), lw=0.8)
     mean, low, high = comparison.difference, comparison.low, comparison.high
     label = f"mean {fixed_point(mean, 3, sign='+')}, {comparisons.p_text(comparison)}"
     ax.axhline(mean, color=drawing.foreground(ax), lw=1.2, ls="--", label=label)
-    if np.isfinite(low):  # A single list has no interval.
+    if np.isfinite(low):  # a single list has no interval
         ends = ", ".join(fixed_point(x, 3, sign="+") for x in (low, high))
         label = f"{100 * level:g} % interval\n[{ends}]"
         shade = {"color": drawing.foreground(ax), "alpha": 0.15, "lw": 0}
@@ -137,22 +137,21 @@ def distribution(
 ) -> "Axes":
     """The share of lists up to each value, a step line for each run.
 
-    Lists where the metric is undefined are left out, and the plot says how many. Lists
-    that do not count are left out too; the remaining lists count equally, whatever their
-    weight.
+    Lists in which the metric is undefined are left out, and the plot says how many. Lists
+    that do not count are left out, too. The remaining lists count equally, with any weight.
 
     Args:
         lists: The values of a metric at one cutoff, as for `compare`; or a dict of runs
-            to them. Where they hold several metrics, `metric` names one.
+            to such values. If they hold several metrics, `metric` names one.
         metric: The name of the metric to show.
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if it holds anything but per-list values, such as states.
+        TypeError: if `lists` holds anything but per-list values, such as states.
         ValueError: if there are several cutoffs, or a run has no value to show.
     """
     ax = drawing.axes(ax)
-    # {"mrr": values} is a run called "mrr", unless this is the metric asked for.
+    # {"mrr": values} is a run called "mrr", unless `metric` is "mrr".
     is_one = isinstance(lists, Mapping) and metric is not None and metric in lists
     holds_runs = reading.is_nested(lists) and not is_one
     keys: reading.Keys = ("system", "metric") if holds_runs else ("metric",)
@@ -162,7 +161,7 @@ def distribution(
         run = "" if system is None else str(system)
         name = repr(run) if run else "lists"
         values = _lists_of_metric(of_system.values(), name, metric)
-        # With "skip", one undefined seed leaves a list out; else only all of them do.
+        # With "skip", one undefined seed leaves a list out; otherwise, all seeds must be.
         defined = (values.is_known() & values.defined.any(0))[:, 0]
         array = values.values.mean(0)[:, 0]
         weights = values.weights[:, 0]
@@ -173,11 +172,11 @@ def distribution(
         undefined = int((has_weight & ~defined).sum())
         counts_of_run[run] = count_text(values_of_run[run].size, "list")
         counts_of_run[run] += f", {undefined} undefined left out" * bool(undefined)
-    # Counts that all runs share are written once, below the axis.
+    # If all runs have the same count, write it once, below the axis.
     all_equal = len(set(counts_of_run.values())) == 1
     for index, run in enumerate(values_of_run):
         label = run if all_equal else f"{run}: {counts_of_run[run]}"
-        # Markers at a tenth of the width, those of each run at other places.
+        # Draw a marker every tenth of the width, shifted by run so that they stay apart.
         spacing = ((index + 0.5) / len(runs) * 0.1, 0.1)
         style = drawing.look(index)
         ax.ecdf(
@@ -198,15 +197,15 @@ def _lists_of_metric(
 
     Args:
         records: The records of the system.
-        name: What errors call the system.
-        metric: The name of the metric, where there are several.
+        name: The name of the system for errors.
+        metric: The name of the metric, if there are several.
 
     Raises:
         ValueError: if there is no such metric, or several, or several cutoffs.
     """
     records = list(records)
     by_metric = {record.metric: record for record in records if record.is_on_this_host}
-    # States alone are left to the error that says what to pass instead.
+    # If there are only states, keep them, because their error says what to pass instead.
     by_metric = by_metric or {record.metric: record for record in records}
     return reading.lists_at_cutoff(
         by_metric[reading.only_metric(by_metric, name, metric)]

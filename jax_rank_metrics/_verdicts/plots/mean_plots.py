@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MARKERS = 25  # of a line whose every point has one
+MARKERS = 25  # points of a line up to which each has a marker
 
 
 def at_cutoffs(
@@ -46,14 +46,14 @@ def at_cutoffs(
 
     Args:
         results: As for `table`.
-        metric: Its name before the @, such as "recall". The cutoffs are read from the
-            names in the results: "recall@1,5" and "recall@10" make a single line. Names of
-            trec_eval have cutoffs, too: "ndcg_cut" is the metric of "ndcg_cut_10". None is
-            the only metric that has cutoffs.
-        ks: The cutoffs in order, where the name has none: (1, 5) for the metric "mine"
-            whose values in the table are "mine[0]" and "mine[1]".
+        metric: The metric's name before the @, such as "recall". The cutoffs are read from
+            the names in the results: "recall@1,5" and "recall@10" make a single line. Names
+            of trec_eval have cutoffs, too: "ndcg_cut" is the metric of "ndcg_cut_10". None
+            is the only metric that has cutoffs.
+        ks: The cutoffs in order, if the name has none: (1, 5) for the metric "mine" whose
+            values in the table are "mine[0]" and "mine[1]".
         level: The probability with which the bands should cover the mean, in (0, 1).
-        method: How intervals are made, see `Mean.confidence_interval`.
+        method: The method of the intervals, see `Mean.confidence_interval`.
         ax: The `Axes` to draw on.
 
     Raises:
@@ -67,15 +67,15 @@ def at_cutoffs(
     _draw_lines(ax, runs)
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
-    # From the largest, since `fits` below keeps those that come first.
+    # The largest first, because `fits` below prefers the labels that come first.
     ax.set_xticks(sorted(cutoffs, reverse=True))
-    ax.set_xticks([], minor=True)  # which would be ranks that are no cutoffs
+    ax.set_xticks([], minor=True)  # minor ticks would be ranks that are no cutoffs
     ax.xaxis.set_major_formatter("{x:g}")
     drawing.label_axes(ax, f"k (bands: {100 * level:g} % intervals)", f"{metric}@k")
     drawing.legend(ax)
-    # Of panels that share the axis, all but one have no labels.
+    # If panels share the axis, only one of them has labels.
     if labels := ax.get_xticklabels():
-        # Of cutoffs that lie close together, the largest keeps its tick.
+        # If cutoffs lie close together, the largest keeps its tick.
         are_apart = drawing.fits(ax, labels, 1.6)
         ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
     return ax
@@ -84,14 +84,14 @@ def at_cutoffs(
 def _lines(
     means: Estimates, metric: str, ks: Sequence[int] = ()
 ) -> dict[str, dict[int, on_host.Estimate]]:
-    """The means of a metric for each run, by ascending cutoff.
+    """Returns the means of a metric for each run, by ascending cutoff.
 
     Runs without the metric at a cutoff are left out.
 
     Raises:
-        ValueError: if no run has it.
+        ValueError: if no run has the metric at a cutoff.
     """
-    # Of "mine[0]", "mine[1]", …, which tell no cutoffs.
+    # The cutoffs of "mine[0]", "mine[1]", …, because these names hold none.
     k_of = dict(zip(cutoff_names(metric, len(ks)), ks, strict=True))
     by_run = {}
     for run, by_name in means.items():
@@ -101,7 +101,7 @@ def _lines(
             if head == metric and k is not None:
                 by_cutoff[k] = estimate
         if by_cutoff:
-            # Results may name 10 before 5, and a line goes from left to right.
+            # Results may name 10 before 5, but a line goes from left to right.
             by_run[str(run)] = dict(sorted(by_cutoff.items()))
     if not by_run:
         raise ValueError(
@@ -112,10 +112,10 @@ def _lines(
 
 
 def _only_metric_of(means: Estimates) -> str:
-    """The name before the @ of the only metric that has cutoffs.
+    """Returns the name before the @ of the only metric that has cutoffs.
 
     Raises:
-        ValueError: if there is none, or if there are several.
+        ValueError: if no metric has cutoffs, or if several metrics do.
     """
     names = [name for by_name in means.values() for name in by_name]
     heads = list(dict.fromkeys(pair[0] for name in names if (pair := cutoff_of(name))))
@@ -137,20 +137,21 @@ def curve(
     """A metric over the steps of a training: for each run, a line and its band.
 
     The band is the interval of the mean over lists; another training may move the line by
-    more. `Seeds` at a step are several trainings, and their band covers both. Steps without
-    lists, as the states of `empty`, and steps and runs without the metric are left out.
+    more. `Seeds` at a step are several trainings, and their band allows for lists and
+    trainings. Steps without lists, such as states of `empty`, and steps and runs without
+    the metric are left out.
 
     Args:
-        runs: A dict of steps to their results, which are as those of a run in `table`, such
-            as the states of `evaluate`; or a dict of runs to such dicts. Steps are numbers
-            of any unit, in any order: batches, epochs or hours.
-        metric: Its name, with its cutoff where it has any: "recall@5" of "recall@1,5".
+        runs: A dict of steps to their results, in the forms that `table` takes for a run,
+            such as the states of `evaluate`; or a dict of runs to such dicts. Steps are
+            numbers of any unit, in any order: batches, epochs or hours.
+        metric: The metric's name, with a cutoff if it has any: "recall@5" for "recall@1,5".
         level: The probability with which the bands should cover the mean, in (0, 1).
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if it holds anything else, or steps that are no numbers.
-        ValueError: if it is empty, or no step has lists and the metric.
+        TypeError: if `runs` holds anything else, or steps that are not numbers.
+        ValueError: if `runs` is empty, or no step has lists and the metric.
     """
     by_run: dict[str, dict[float, on_host.Estimate]] = {}
     metrics: dict[str, None] = {}  # of all steps, in order
@@ -172,7 +173,7 @@ def curve(
     if all(step == int(step) for by_step in by_run.values() for step in by_step):
         from matplotlib.ticker import MaxNLocator
 
-        # Nothing is between two epochs. Axes that are logarithmic have no such option.
+        # There is nothing between two epochs. Logarithmic axes have no such option.
         locator = ax.xaxis.get_major_locator()
         if isinstance(locator, MaxNLocator):
             locator.set_params(integer=True)
@@ -183,15 +184,15 @@ def curve(
 def _by_step(
     run: str, estimates: Mapping[Hashable, dict[str, on_host.Estimate]]
 ) -> list[tuple[float, dict[str, on_host.Estimate]]]:
-    """The estimates of the metrics of a run by step, in ascending order.
+    """Returns the estimates of a run's metrics by step, in ascending order.
 
     Raises:
-        TypeError: if a step is no finite number, or has no dict of metrics.
+        TypeError: if a step is not a finite number, or has no dict of metrics.
     """
     name = f"runs[{run!r}]" if run else "runs"
     by_step = []
     for step, by_metric in estimates.items():
-        if step == "":  # states without the names of their metrics, or without steps
+        if step == "":  # the results lack steps, or the names of metrics
             step = next(iter(by_metric))
         is_number = isinstance(step, numbers.Real) and not isinstance(step, bool)
         number = float(step) if isinstance(step, numbers.Real) else math.nan
@@ -218,12 +219,13 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, on_host.Estimate]]) 
         is_finite = np.isfinite(low) & np.isfinite(high)
         label = run if is_finite.any() else f"{run} (no interval)".lstrip()
         if len(x) > MARKERS:
-            # Ten or so, those of each run at other points. By index: a line that is jagged
-            # would have many more, if they stood at distances along it.
+            # Draw about ten markers, at other points for each run. Space them by index,
+            # because a jagged line would have many more at equal distances along it.
             stride = math.ceil(len(x) / 10)
             look["markevery"] = (index * stride // len(runs), stride)
         ax.plot(x, means, label=drawing.label(label), **look)
-        # The band of one point has no width: of [T, F, T, T, F, T], the first and the last.
+        # The band of a lone point has no width, so draw a vertical line there: at the first
+        # and the last point of [T, F, T, T, F, T].
         padded = np.pad(is_finite, 1)
         is_alone = is_finite & ~padded[:-2] & ~padded[2:]
         if is_alone.any():
@@ -231,7 +233,7 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, on_host.Estimate]]) 
             ax.vlines(x[is_alone], *ends, color=look["color"], lw=1.3)
         has_width = is_finite & ~is_alone
         if has_width.any():
-            # The bands of many runs lie on top of each other.
+            # Bands of many runs overlap, so make them more transparent.
             alpha = min(0.2, 0.6 / len(runs))
             band: dict[str, Any] = {"where": has_width, "alpha": alpha, "lw": 0}
             ax.fill_between(x, low, high, color=look["color"], **band)
@@ -246,17 +248,17 @@ def precision_recall(
 ) -> "Axes":
     """Mean precision against mean recall at the same cutoffs, a line for each run.
 
-    Points are the means over lists at each cutoff. They are not interpolated. The cutoffs
-    are written beside them where they fit, from the first run to the last.
+    Points are the means over lists at each cutoff. They are not interpolated. Cutoffs are
+    written beside the points if they fit, from the first run to the last.
 
     Args:
         results: As for `table`.
         precision: The name of precision in results, before the @: "precision" or "p".
-        recall: The same for recall.
+        recall: The name of recall in results, before the @.
         ax: The `Axes` to draw on.
 
     Raises:
-        ValueError: if a run has no cutoff at which it holds both.
+        ValueError: if a run has no cutoff with both metrics.
     """
     ax = drawing.axes(ax)
     means = estimates(results, 0.95)
@@ -281,7 +283,7 @@ def precision_recall(
     ax.margins(0.1)  # room for the cutoffs
     drawing.label_axes(ax, f"{recall}@k", f"{precision}@k")
     drawing.legend(ax)
-    # Last, since the legend takes room from the axes and moves points together.
+    # Do this last, because the legend takes room from the axes and moves points together.
     for label, is_apart in zip(labels, drawing.fits(ax, labels, 1.2), strict=True):
         if not is_apart:
             label.remove()
@@ -308,16 +310,16 @@ def by_group(
         names: The groups in the order to draw them: all keys of `Evaluation.by`; or the
             names of the groups 0, 1, … of `PerList.by`. None takes the order of the first
             run.
-        metric: The metric to show, such as "ndcg@10", where groups hold several.
+        metric: The metric to show, such as "ndcg@10", if groups hold several.
         level: The probability with which the intervals should cover the mean, in (0, 1).
-        method: How intervals are made, see `Mean.confidence_interval`.
+        method: The method of the intervals, see `Mean.confidence_interval`.
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if it holds anything but states.
-        ValueError: if states are not stacked along one axis, have several cutoffs, or
-            differ in their groups, or `names` do from these; if groups do not hold the
-            metric, or hold several and `metric` names none.
+        TypeError: if `states` holds anything but states.
+        ValueError: if states are not stacked along one axis, or have several cutoffs; if
+            runs differ in their groups, or `names` are other groups; if groups do not hold
+            the metric, or hold several metrics and `metric` is None.
     """
     runs = states if _holds_runs(states) else {"": states}
     if not runs:
@@ -325,7 +327,7 @@ def by_group(
     groups_of = {
         run: _groups(source, metric, level, method) for run, source in runs.items()
     }
-    # Groups that have names meet by these, and are drawn in the order of `names`.
+    # Named groups are matched by name, and drawn in the order of `names`.
     order = list(next(iter(groups_of.values())))
     inputs.refuse_missing("names", list([] if names is None else names))
     labels = order if names is None else list(map(str, names))
@@ -346,7 +348,7 @@ def by_group(
     width = 0.6 / len(runs)
     has_unknown = False
     for index, (run, groups) in enumerate(groups_of.items()):
-        # Three runs stand 0.2 to the left of a group, in its middle and 0.2 to the right.
+        # For example, three runs stand 0.2 left of a group, in its middle and 0.2 right.
         x = np.arange(len(groups)) + (index - (len(runs) - 1) / 2) * width
         mean, low, high = np.array([point[:3] for point in groups.values()], float).T
         has_lists = np.array([estimate.lists > 0 for estimate in groups.values()])
@@ -370,11 +372,11 @@ def by_group(
         ax.plot(x[is_unknown], mean[is_unknown], **style, **hollow)
         has_unknown |= bool(is_unknown.any())
     if has_unknown:
-        # An error bar, since the legend takes lines before the error bars of the runs.
+        # Use an error bar, because a legend lists lines before the error bars of the runs.
         style = {"color": drawing.foreground(ax), "mfc": "none", "ms": drawing.SIZE}
         ax.errorbar([], [], fmt="o", label="no interval", **style)
     sizes = [[cell.lists for cell in groups.values()] for groups in groups_of.values()]
-    # A group has one label, which can tell a single number of lists.
+    # A group has one label, so show the number of lists only if all runs share it.
     are_equal = all(counts == sizes[0] for counts in sizes)
     counts = [sheets.count_text(size, "list") if are_equal else "" for size in sizes[0]]
     ax.set_xlim(-0.5, len(first) - 0.5)
@@ -385,25 +387,25 @@ def by_group(
 
 
 def _label_groups(ax: "Axes", names: Sequence[str], counts: Sequence[str]) -> None:
-    """Labels the groups on the x axis: upright where each name has its room, else turned.
+    """Labels the groups on the x axis: upright if all names have room, else turned.
 
     Args:
         ax: The `Axes`, with everything else drawn.
         names: The names of the groups.
-        counts: Their numbers of lists, "" where they are not shown.
+        counts: The groups' numbers of lists; "" is not shown.
     """
     pairs = list(zip(names, counts, strict=True))
     upright = [f"{drawing.wrapped(name, 12)}\n{count}".strip() for name, count in pairs]
     ax.set_xticks(range(len(names)), upright, fontsize="small")
     if not all(drawing.fits(ax, ax.get_xticklabels(), 1.5)):
-        # A count stays in one line.
+        # Keep a count in one line.
         pairs = [(name, count.replace(" ", "\u00a0")) for name, count in pairs]
         turned = [drawing.wrapped(", ".join(filter(None, pair)), 20) for pair in pairs]
         ax.set_xticks(range(len(names)), turned, rotation=90)
 
 
 def _holds_runs(states: Any) -> bool:
-    """Whether `states` is a dict of runs: not the groups of one, each with its metrics."""
+    """True if `states` is a dict of runs, and not the groups of a single run."""
     if not reading.is_nested(states):
         return False
     # {run: stacked state}, {group: {metric: state}} or {run: {group: {metric: state}}}.
@@ -416,7 +418,7 @@ def _holds_runs(states: Any) -> bool:
 def _groups(
     source: Any, metric: str | None, level: types.Number, method: types.IntervalMethod
 ) -> dict[str, on_host.Estimate]:
-    """The estimate of each group by its name, or by its number where it has none."""
+    """Returns the estimate of each group by its name, or by its number without names."""
     if not reading.is_nested(source):
         return _stacked_groups(source, level, method)
     groups = {}
@@ -445,7 +447,7 @@ def _stacked_groups(
             "pass the result of PerList.by"
         )
     state = jax.device_get(state)
-    # Each group takes the place of a run, whose only metric is "mean".
+    # Read each group as a run whose only metric is "mean".
     groups = {
         str(group): {"mean": jax.tree.map(lambda leaf, group=group: leaf[group], state)}
         for group in range(len(state.counts))

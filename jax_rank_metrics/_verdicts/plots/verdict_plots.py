@@ -44,23 +44,23 @@ def forest(
 ) -> "Axes":
     """Differences with their intervals, a row for each comparison, as a forest plot.
 
-    Differences that are significant have filled markers: those whose corrected p, which is
-    written at the right, is at most 1 − `level`. The line is at a difference of 0; margins
-    of equivalence or of non-inferiority are shaded. An interval that is open, as that of
-    a one-sided alternative, ends in an arrow. Differences above 1, as those of `arp` may
-    be, would leave metrics between 0 and 1 no room on their axis: beside these, they are
+    Significant differences have filled markers: their corrected p, which is written at the
+    right, is at most 1 − `level`. The line is at a difference of 0; margins of equivalence
+    or of non-inferiority are shaded. An open interval, as with a one-sided alternative,
+    ends in an arrow. Differences above 1, which are possible for `arp`, would leave metrics
+    between 0 and 1 no room on the same axis. If both are drawn, large differences are
     divided by a power of ten, which the label of the row names, as in "arp / 100".
 
     Args:
-        comparisons: What `compare` returns, or a part of it. The rows of a task or a system
-            stand together below its name.
+        comparisons: The result of `compare`, or a part of it. The rows of a task or a
+            system stand together below its name.
         names: The names of the two systems, as for `differences`: ("BM25", "system"). None
             is ("a", "b"), or nothing for pairs of systems, whose names are in the rows.
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if it holds anything but comparisons.
-        ValueError: if it holds none.
+        TypeError: if `comparisons` holds anything else.
+        ValueError: if `comparisons` is empty.
     """
     drawable = comparisons_in(comparisons)
     if drawable is None:
@@ -83,7 +83,7 @@ def forest(
     texts = ["" if row.comparison is None else _p_text(row.comparison) for row in rows]
     title = f"p ({CORRECTION_NAMES[drawn[0].correction]})"
     _label_rows(ax, _labels(rows), title, texts)
-    # Of panels that share the axis, all but one have no labels.
+    # If panels share the axis, only one of them has labels.
     for label, row in zip(ax.get_yticklabels(), rows, strict=False):
         label.set_fontweight("bold" if row.comparison is None else "normal")
     return ax
@@ -93,14 +93,14 @@ def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "A
     """The ranks of systems, best first, with their intervals.
 
     Bars at the right join systems that cannot be told apart: a group has no pair that
-    differs significantly. Beside them is the probability of each system to be first.
+    differs significantly. The text beside them is the probability that a system is first.
 
     Args:
         leaderboard: The result of `leaderboard`.
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if it is anything else.
+        TypeError: if `leaderboard` is anything else.
     """
     if not isinstance(leaderboard, standings.Leaderboard):
         raise TypeError(
@@ -113,7 +113,7 @@ def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "A
     ax.errorbar(
         board.ranks,
         range(len(systems)),
-        # A rank may lie outside of the interval of its resamples.
+        # A rank may lie outside of the interval of its resamples, so clip bars at 0.
         xerr=np.maximum(bars, 0),
         fmt="o",
         ms=drawing.SIZE,
@@ -130,16 +130,16 @@ def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "A
         column_ends[column : column + 1] = [stop]
         ax.plot(
             [len(systems) + 0.9 + 0.45 * column] * 2,
-            # From a little above the first row to as little below the last, stop − 1.
+            # From 0.3 above the first row to 0.3 below the last row, stop − 1.
             [start - 0.3, stop - 0.7],
             color=drawing.foreground(ax),
             lw=3,
             solid_capstyle="butt",
             label="cannot be told apart" if (start, stop) == groups[0] else None,
         )
-    # Bars of groups stand beyond the last rank, a column beside the other.
+    # Leave room for the columns of bars beyond the last rank.
     ax.set_xlim(0.5, len(systems) + 0.5 + 0.45 * (len(column_ends) + bool(groups)))
-    # Eight ticks at most.
+    # Draw eight ticks at most.
     ax.set_xticks(range(1, len(systems) + 1, math.ceil(len(systems) / 8)))
     metric = f" by {board.metric}" if board.metric else ""
     drawing.label_axes(ax, f"rank{metric}", "")
@@ -149,13 +149,13 @@ def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "A
 
 
 def _rows(comparisons: Comparisons) -> list[_Row]:
-    """The rows of comparisons, those of a task or a system below its title.
+    """Returns the rows of comparisons, below a title for each task or system.
 
-    A single row has its title in front, since a line for that would double the height.
+    A single row has its title in front, because a line for it would double the height.
     """
     fields = comparisons.name_fields()
     rows: list[_Row] = []
-    # Comparisons come task by task and system by system: groups are neighbours.
+    # Comparisons come task by task and system by system, so groups are neighbours.
     for keys, members in itertools.groupby(
         comparisons, lambda comparison: _keys(comparison, fields)[:-1]
     ):
@@ -173,7 +173,7 @@ def _keys(comparison: Comparison, fields: Sequence[str]) -> tuple[str, ...]:
     names = [getattr(comparison, field) for field in fields if field != "baseline"]
     keys = ["" if name is None else str(name) for name in names]
     if "baseline" in fields:
-        # The baseline has no key of its own, and stood before the system.
+        # The baseline comes before the system in `fields`, but has no key of its own.
         system = [*fields].index("system") - 1
         keys[system] = f"{comparison.system} − {comparison.baseline}"
     return tuple(keys) or ("",)
@@ -187,7 +187,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
             name = cutoff_names.without_cutoff(keys[-1])
             sizes[name] = max(sizes.get(name, 0), abs(comparison.difference))
     large = {name for name, size in sizes.items() if size > 1 and is_metric_name(name)}
-    # The largest difference of metrics between 0 and 1, which others must not dwarf.
+    # The largest difference of other metrics, which large ones must not dwarf.
     reference = max((sizes[name] for name in sizes.keys() - large), default=0)
     if not reference > 0:
         return rows
@@ -195,7 +195,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
     for keys, comparison in rows:
         name = cutoff_names.without_cutoff(keys[-1])
         if comparison is not None and name in large and sizes[name] > reference:
-            # 30 beside 0.2 is divided by 1000, and is then 0.03.
+            # If the reference is 0.2, 30 is divided by 1000 and becomes 0.03.
             unit = 10 ** math.ceil(math.log10(sizes[name] / reference))
             keys = (*keys[:-1], f"{keys[-1]} / {unit}")
             fields = ("difference", "low", "high", "margin")
@@ -209,7 +209,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
 
 
 def _without_shared_metric(rows: list[_Row]) -> tuple[list[_Row], str]:
-    """Takes the metric out of the labels of rows that all have the same one."""
+    """Takes the metric out of the row labels, and returns it, if all rows share it."""
     metrics = {row.keys[1:] for row in rows}
     metric = ", ".join(metrics.pop()) if len(metrics) == 1 else ""
     if metric:
@@ -218,7 +218,7 @@ def _without_shared_metric(rows: list[_Row]) -> tuple[list[_Row], str]:
 
 
 def _p_text(comparison: Comparison) -> str:
-    """The corrected p; "≤" at the smallest that its samples can give."""
+    """Returns the corrected p, after "≤" if samples cannot give a smaller one."""
     bound = "≤ " if is_bound(comparison.p, comparison.samples) else ""
     return f"{bound}{comparison.p_corrected:.2g}"
 
@@ -233,14 +233,14 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
     ).T
     colour, first = drawing.foreground(ax), comparisons[0]
     ax.axvline(0, color=colour, lw=0.8, zorder=0)
-    # Open ends have no bar here, and an arrow below.
+    # Open ends have no bar here, because they get an arrow below.
     bars = np.nan_to_num([difference - low, high - difference], posinf=0)
     is_full = np.array([is_significant(comparison) for comparison in comparisons])
     for is_shown, sign, face in (
         (is_full, "≤", colour),
         (~is_full, ">", ax.get_facecolor()),
     ):
-        if is_shown.any():  # or the legend would explain what is not there
+        if is_shown.any():  # or the legend would explain markers that are not drawn
             alpha, kind = 1 - first.level, CORRECTION_NAMES[first.correction]
             ax.errorbar(
                 difference[is_shown],
@@ -255,10 +255,10 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
             )
     _shade_margins(ax, drawn)
     ax.margins(x=0.08)
-    # As they are before arrows are drawn, which end there.
+    # Read the limits before arrows are drawn, because arrows end there and move them.
     edges = ax.get_xlim()
     is_unknown = np.isinf(low) & np.isinf(high)
-    # An open end runs to the edge of the axes, where its arrow points on.
+    # An open end is a line to the edge of the axes, with an arrow there.
     for ends, edge, marker in zip((low, high), edges, "<>", strict=True):
         for row in np.flatnonzero(np.isinf(ends)):
             ax.plot(
@@ -271,7 +271,7 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
                 markevery=[1],
                 clip_on=False,  # half of the arrow lies outside the frame
             )
-    ax.set_xlim(edges)  # which the arrows would move
+    ax.set_xlim(edges)
 
 
 def _shade_margins(ax: "Axes", drawn: Sequence[tuple[int, Comparison]]) -> None:
@@ -299,7 +299,7 @@ def _label_rows(
     Args:
         ax: The `Axes`, with everything else drawn, and the x axis labelled.
         labels: The label of each row, at the left.
-        title: What the texts are.
+        title: The title above the texts.
         texts: The text of each row, at the right.
     """
     # Upside down, so that row 0 is on top.
@@ -319,7 +319,7 @@ def _label_rows(
     ]
     right.append(ax.annotate(title, (1, -0.5), (6, 2), va="bottom", **style))
     drawing.legend(ax, is_below=True)
-    # Rows that are lower than their labels have smaller ones.
+    # Shrink the labels if they are higher than the rows.
     drawing.root_figure(ax).draw_without_rendering()
     texts_of_rows = (*ax.get_yticklabels(), *right)
     height = max(text.get_window_extent().height for text in texts_of_rows)
@@ -334,7 +334,7 @@ def _directions(rows: list[_Row]) -> set[bool | None]:
 
 
 def _labels(rows: list[_Row]) -> list[str]:
-    """The labels of rows, with an arrow where lower is better in some rows only."""
+    """Returns the labels of rows, with an arrow if lower is better in some rows only."""
     is_mixed = len(_directions(rows)) > 1
     labels = []
     for row in rows:
@@ -344,7 +344,7 @@ def _labels(rows: list[_Row]) -> list[str]:
 
 
 def _direction_text(rows: list[_Row], name: str) -> str:
-    """The side on which b is better, for the label of the axis."""
+    """Returns the side on which b is better, for the label of the axis."""
     directions = _directions(rows)
     if directions == {False}:
         return f"\n{name} better →"
