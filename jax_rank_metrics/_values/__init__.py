@@ -6,8 +6,8 @@ which holds only sums and counts of weights w and values v:
 
     sum_w, sum_wv               Σ w and Σ w·v, whose ratio is the mean
     sum_w2, sum_w2v, sum_w2v2   Σ w², Σ w²·v and Σ w²·v², for its standard error
-    sum_w_fractional            Σ w of the values that are neither 0 nor 1, which tells
-                                whether the mean is a proportion
+    sum_w_fractional            Σ w of the values that are neither 0 nor 1; if it is 0, the
+                                mean is a proportion
     lists, undefined            how many lists entered, and how many had no value
 
 Merging adds two states, so the mean does not depend on how the lists were split, and
@@ -21,19 +21,19 @@ Merging adds two states, so the mean does not depend on how the lists were split
 Other kinds of states merge in the same way, leaf by leaf: sums and counts add, and other
 floats are maxima (a smallest value is held with its sign turned). A `GeometricMean` holds
 the sums of logarithms, and a `Histogram` counts by bin. States that need an order or places
-of items stand in `_engine.states`.
+of items are in `_engine.states`.
 
-Files, each of which imports only those before it:
+Files; each imports only files that are listed before it:
 
-- `list_arrays.py`: the values and weights of lists, their shapes, what counts where a
-  metric is undefined, and whether lists have the same weights.
+- `list_arrays.py`: the values and weights of lists, their shapes, the values and weights of
+  undefined lists, and a check for equal weights.
 - `double_floats.py`: arithmetic of pairs, sums by group, and how leaves merge.
-- `state.py`: the base class, what a new kind of state must have, and states as text.
+- `state.py`: the base class, the parts of a new kind of state, and states as text.
 - `intervals.py`: confidence intervals and their quantiles.
 - `moments.py`: the sums of a batch, and mean, standard error and interval from them.
 - `mean.py`, `histogram.py`: kinds of states; `clusters.py`: lists joined.
-- `per_list.py`: the values of lists, and what users compute from them.
+- `per_list.py`: the values of lists, and the results that users compute from them.
 - `on_host.py`: the same numbers in NumPy, for tables.
 - `merging.py`: operations on many states at once, held in any pytree or by name.
-- `remarks.py`: what values of lists, in NumPy, look unintended; one function a mistake.
+- `remarks.py`: remarks on probable mistakes in labels, scores and ids, in NumPy.
 """

@@ -18,8 +18,8 @@ def joined(
     arrays = lists.values, lists.weights, lists.defined
     if any(isinstance(array, Tracer) for array in arrays):
         raise TypeError(
-            "lists are traced; call cluster outside of jax.jit, where "
-            "bootstrap(lists, ids) resamples clusters as well"
+            "lists are traced; call cluster outside of jax.jit, or inside it call "
+            "bootstrap(lists, ids), which resamples clusters"
         )
     if not all(map(inputs.is_readable, arrays)):
         raise ValueError(
@@ -48,10 +48,10 @@ def cluster_numbers(
     """Numbers the clusters of lists in the order in which their ids first appear.
 
     Args:
-        name: What errors call the ids.
+        name: The name of the ids, for errors.
         ids: An id for each list, as for `PerList.cluster`.
         list_shape: The lengths of the axes of lists.
-        places: What errors call the lists; None for their indices.
+        places: The names of the lists, for errors; None for their indices.
 
     Returns:
         The number of the cluster of each list, `[lists]`, and how many clusters there are.
@@ -70,8 +70,8 @@ def cluster_numbers(
     shape = (len(ids),) if is_listed else ids.shape
     if shape != list_shape:
         raise ValueError(
-            f"{name} have shape {shape}, and the lists {list_shape}; pass one id for each "
-            "list"
+            f"{name} have shape {shape}, but the lists have shape {list_shape}; pass one "
+            "id for each list"
         )
     packed = numbered(name, ids if is_listed else ids.ravel(), places)
     return packed.segment_ids, packed.num_segments

@@ -21,7 +21,7 @@ _MAX_LANES = 1024
 
 
 def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
-    # The rounding error of an infinite sum is inf − inf; the lower float is 0 there.
+    # The rounding error of an infinite sum would be inf − inf, so set the lower float to 0.
     return jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low))
 
 
@@ -51,7 +51,7 @@ def _product(a: jax.Array, b: jax.Array) -> TwoFloats:
 def _product_jvp(
     primals: TwoFloats, tangents: TwoFloats
 ) -> tuple[TwoFloats, TwoFloats]:
-    # Autodiff cannot see through the masking of bits.
+    # Autodiff cannot differentiate the masking of bits, so give the derivative here.
     (a, b), (da, db) = primals, tangents
     slope = a * db + da * b
     return _product(a, b), (slope, jnp.zeros_like(slope))
@@ -96,9 +96,9 @@ class FloatPair:
 
 
 def rounded(x: FloatPair | np.ndarray) -> Any:
-    """Returns a sum as a single float, whether it is a pair or, on the host, float64.
+    """Returns a sum as a single float: the upper float of a pair, or float64 as it is.
 
-    Of a pair that was added up, the lower float is below the precision of the upper one.
+    After an addition, the lower float of a pair is below the precision of the upper float.
     """
     return x.high if isinstance(x, FloatPair) else x
 
@@ -112,8 +112,8 @@ def _normalise(high: jax.Array, low: jax.Array) -> FloatPair:
 def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
     """Sums every pair over `axes`, and stacks the sums along a new first axis.
 
-    All pairs go through one reduction: compilers make a single loop of it, and it is
-    partitioned over a mesh as a plain sum is.
+    All pairs go through one reduction, so compilers make a single loop of it, and meshes
+    partition it like a plain sum.
     """
     totals, _ = sums_and_counts(pairs, [], axes)
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *totals)
@@ -124,7 +124,7 @@ def sums_and_counts(
 ) -> tuple[list[FloatPair], list[jax.Array]]:
     """Sums every pair over `axes`, and counts flags, int32, in one reduction.
 
-    What is passed twice, as the same object, is summed once.
+    A pair or flag that is passed twice, as the same object, is summed once.
     """
     distinct = {id(pair): pair for pair in pairs}
     distinct_flags = {id(flag): flag.astype(jnp.int32) for flag in flags}
@@ -139,7 +139,7 @@ def sums_and_counts(
 def _sums(
     axes: tuple[int, ...], operands: Floats, flags: Floats
 ) -> tuple[list[FloatPair], list[jax.Array]]:
-    """Sums operands high, low, high, low, …, each upper float with the one after it."""
+    """Sums pairs, passed as high, low, high, low, …, and counts flags."""
     size, operands = len(operands), (*operands, *flags)
     zeros = [jnp.zeros((), operand.dtype) for operand in operands]
 
@@ -152,7 +152,7 @@ def _sums(
         return (*totals, *(a + b for a, b in counts))
 
     totals = lax.reduce(operands, tuple(zeros), add, axes)
-    # Each by itself, so that compilers leave out the sums that nothing reads.
+    # Normalise each sum by itself, so that compilers leave out sums that nothing reads.
     pairs = zip(totals[:size:2], totals[1:size:2], strict=True)
     return [_normalise(*pair) for pair in pairs], list(totals[size:])
 
@@ -163,7 +163,7 @@ def _sums_jvp(
     primals: tuple[Floats, Floats],
     tangents: tuple[Floats, Floats],
 ) -> tuple[Any, Any]:
-    # A plain sum: gradients do not need the precision of pairs.
+    # Use plain sums, because gradients do not need the precision of pairs.
     pairs = zip(tangents[0][::2], tangents[0][1::2], strict=True)
     slopes = [FloatPair.of(jnp.sum(high + low, axis=axes)) for high, low in pairs]
     totals, counts = _sums(axes, *primals)
@@ -179,25 +179,25 @@ def sums_by_group(
 ) -> tuple[FloatPair, jax.Array]:
     """Sums pairs, and counts flags, over the lists of each group.
 
-    XLA has no scatter that adds pairs, and a scatter that sets loses a list wherever two
-    lists of a group are set at once. So lists are dealt out to lanes, each with a sum for
-    every group. A scan then takes one list per lane at a time, so that no two lists of a
-    step are added to the same sum. The sums of the lanes are added at the end. Five lists
-    of the groups 0, 1, 1, 1, 0 in two lanes take three steps:
+    XLA has no scatter that adds pairs, and a scatter that sets loses a list if two lists of
+    a group are set at once. So lists are dealt out to lanes, each with a sum for every
+    group. A scan then takes one list per lane at a time, so that no two lists of a step are
+    added to the same sum. The sums of the lanes are added at the end. Five lists of the
+    groups 0, 1, 1, 1, 0 in two lanes take three steps:
 
         step    lane 0    lane 1
         0       group 0   group 1
         1       group 1   group 1     (a sum in each lane)
         2       group 0   padding
 
-    Time is linear in the number of lists, and so is memory unless there are more groups
-    than lists.
+    Time is linear in the number of lists. Memory is, too, unless there are more groups than
+    lists.
 
     Args:
         terms: The pairs to sum, each `[*lists, columns]`.
         flags: Bools to count, each `[*lists]`.
-        groups: `[*lists]` integers or bools, the group of each list; a number outside
-            0 … num_groups − 1 stands for no group.
+        groups: `[*lists]` integers or bools, the group of each list; a list with a number
+            outside 0 … num_groups − 1 is in no group.
         num_groups: Number of groups.
 
     Returns:
@@ -225,7 +225,7 @@ def sums_by_group(
     stacked = jax.tree.map(lambda *x: jnp.stack(x, -2), *terms)
     stacked = jax.tree.map(lambda x: x.reshape(num_lists, len(terms), columns), stacked)
     stacked = jax.tree.map(lambda x: deal(x, 0), stacked)
-    # [lanes, num_groups + 1, terms, columns]; the last group takes the lists of no group.
+    # [lanes, num_groups + 1, terms, columns]; the last group takes lists without a group.
     zeros = jnp.zeros((lanes, num_groups + 1, len(terms), columns), terms[0].high.dtype)
     start = meshes.match_varying(FloatPair.of(zeros), (groups, terms))
 
@@ -244,12 +244,12 @@ def sums_by_group(
 
 
 def is_pair(tree: object) -> bool:
-    """Whether a node of a pytree is a pair, for `jax.tree.map(…, is_leaf=…)`."""
+    """True if a node of a pytree is a pair, for `jax.tree.map(…, is_leaf=…)`."""
     return isinstance(tree, FloatPair)
 
 
 def is_count(leaf: jax.Array) -> bool:
-    """Whether a leaf of a state, or of a `FloatPair`, is a count rather than floats."""
+    """True if a leaf of a state, or of a `FloatPair`, is a count; False for floats."""
     return jnp.issubdtype(leaf.dtype, jnp.integer)
 
 
@@ -260,7 +260,7 @@ def merge_two(a: T, b: T) -> T:
     def merged(x: jax.Array, y: jax.Array) -> jax.Array:
         if not is_count(x):
             return jnp.maximum(x, y)
-        count = x + y  # wraps to below 0 where int32 overflows
+        count = x + y  # wraps to below 0 if int32 overflows
         return jnp.where(count < 0, jnp.iinfo(count.dtype).max, count)
 
     return jax.tree.map(
@@ -287,7 +287,7 @@ def reduce_axis(tree: T) -> T:
 
 
 def canonical(tree: T) -> T:
-    """Converts 64-bit floats to 32 bits where JAX is set to 32 bits, and narrower ones.
+    """Converts narrow floats to 32 bits, and 64-bit floats if JAX is set to 32 bits.
 
     A state may outlive the `jax.enable_x64` under which it was made, and a caller may cast
     it to floats that are too narrow to compute with.
@@ -303,12 +303,12 @@ def _canonical(node: object) -> object:
     is_wide = dtype == "float64" and not jax.config.jax_enable_x64  # pyright: ignore
     if not is_wide or isinstance(leaf, Tracer):
         return node
-    # Values of lists that do not count may be NaN, which is no error.
+    # Values of lists that do not count may be NaN, so debug_nans must not raise.
     with jax.enable_x64(True), jax.debug_nans(False):
         if not isinstance(node, FloatPair):
             return jnp.asarray(node).astype(jnp.float32)
         wide = jnp.asarray(node.high)
         high = wide.astype(jnp.float32)
-        # The lower float keeps what the upper one loses by rounding.
+        # The lower float keeps the digits that the upper float loses by rounding.
         low = (wide - high.astype(wide.dtype) + node.low).astype(jnp.float32)
         return FloatPair(high, jnp.where(jnp.isfinite(high), low, jnp.zeros_like(low)))

@@ -21,8 +21,8 @@ from jax_rank_metrics._values.state import State, stacked_shape
 class Histogram(State):
     """The distribution of the values of lists: counts by bin, the smallest, the largest.
 
-    Every list whose weight is above 0 counts once, whatever its weight. Counts are
-    integers, so that a state is the same however its lists were split into batches and
+    Every list with a weight above 0 counts once, no matter how large its weight is. Counts
+    are integers, so a state does not depend on how its lists were split into batches and
     over devices. `PerList.quantiles` makes it; merge only states of the same edges.
 
     In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one cutoff; states
@@ -33,8 +33,8 @@ class Histogram(State):
         counts: `[n + 2, *k]` int32, the number of lists with a value v in each bin:
             v ≤ edges[0] in the first, v ≥ edges[n] in the last, and
             edges[i − 1] ≤ v < edges[i] in bin i between them, except that a value on
-            the first edge counts in the first bin only. So by default the values of 0
-            and of 1 have a bin each.
+            the first edge counts in the first bin only. So by default the values 0 and 1
+            have a bin each.
         extremes: `[2, *k]`, −1 times the smallest value, and the largest.
         tally: `[2]` int32, `lists` and `undefined`.
 
@@ -84,12 +84,12 @@ class Histogram(State):
 
     @property
     def min(self) -> jax.Array:
-        """The exact smallest value, `[*k]`; 0 where nothing counted."""
+        """The exact smallest value, `[*k]`; 0 if no list counted."""
         return _extremes(double_floats.canonical(self))[0]
 
     @property
     def max(self) -> jax.Array:
-        """The exact largest value, `[*k]`; 0 where nothing counted."""
+        """The exact largest value, `[*k]`; 0 if no list counted."""
         return _extremes(double_floats.canonical(self))[1]
 
     def quantile(self, q: Any) -> jax.Array:
@@ -97,8 +97,8 @@ class Histogram(State):
 
         Approximates `numpy.quantile` of the values, which interpolates between the two
         nearest values in order. Values are taken to lie evenly in their bin, so the error
-        is at most the width of the wider of the bins of these two values; beyond the
-        edges, a bin reaches to the smallest or the largest value. The result is exact for
+        is at most the width of the wider of these two values' bins; beyond the edges, a
+        bin reaches to the smallest or the largest value. The result is exact for
         values on the two outermost edges (0 and 1 by default), for q = 0 and for q = 1.
         Beyond 2²⁴ lists, q is accurate to 1e-7.
 
@@ -111,21 +111,21 @@ class Histogram(State):
         """
         fix = "pass a number between 0 and 1"
         if not inputs.is_scalar_number(q):
-            raise TypeError(f"q is {q!r}; {fix}, and many by jax.vmap(state.quantile)")
+            raise TypeError(f"q is {q!r}; {fix}, or many to jax.vmap(state.quantile)")
         if not isinstance(q, Tracer) and not 0 <= q <= 1:
             raise ValueError(f"q is {q!r}; {fix}")
         dtype = jax.dtypes.canonicalize_dtype(float)
         return _quantile(double_floats.canonical(self), jnp.asarray(q, dtype))
 
     def compute(self) -> jax.Array:
-        """The median, `[*k]`: `quantile(0.5)`; 0 where nothing counted."""
+        """The median, `[*k]`: `quantile(0.5)`; 0 if no list counted."""
         return self.quantile(0.5)
 
 
 def edges_of(edges: Any, bins: Any) -> tuple[float, ...]:
-    """Returns checked edges; None gives those of `bins` bins of equal width on [0, 1].
+    """Returns checked edges; None gives `bins` bins of equal width on [0, 1].
 
-    `bins` is read only where `edges` is None: 2 bins have the edges `(0.0, 0.5, 1.0)`.
+    `bins` is read only if `edges` is None: 2 bins have the edges `(0.0, 0.5, 1.0)`.
 
     Raises:
         TypeError: if edges are not concrete numbers, or `bins` is not a Python int.
@@ -164,13 +164,13 @@ def histogram_of(
     shape = (*(1,) * values.ndim, -1)
     thresholds = np.asarray(edges, value_dtype).astype(dtype).reshape(shape)
     includes_equal = (np.arange(len(edges)) > 0).reshape(shape)
-    # Every value is compared with every edge: that is a single reduction, which meshes
-    # partition as they do that of a mean.
+    # Compare every value with every edge, because this is a single reduction, which meshes
+    # partition like a mean.
     value = values[..., None]
     reached = (value > thresholds) | ((value == thresholds) & includes_equal)
     reached = jnp.sum(reached & entered[..., None], axis=tuple(axes), dtype=jnp.int32)
     reached = reached.T  # [edges, columns], the number of lists that reach each edge
-    # A bin holds the lists that reach its lower edge, less those that reach its upper one.
+    # A bin holds the lists that reach its lower edge but not its upper edge.
     num_entered = jnp.sum(entered, axis=tuple(axes), dtype=jnp.int32)
     lower = jnp.concatenate([num_entered[None], reached])
     counts = lower - jnp.concatenate([reached, jnp.zeros_like(reached[:1])])
@@ -180,7 +180,7 @@ def histogram_of(
     return Histogram(
         edges,
         counts.reshape(-1, *k_shape),
-        # With a single zero, the result does not depend on which of 0.0 and −0.0 won.
+        # Write 0.0 for −0.0, so that the result does not depend on which of them won.
         jnp.where(extremes == 0, 0, extremes).reshape(2, *k_shape),
         moments.counts_of_lists(lists, flags),
     )
@@ -190,7 +190,7 @@ def histogram_of(
 def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
     negated, largest = jnp.moveaxis(state.extremes, len(stacked_shape(state)), 0)
     entered = (negated != -jnp.inf) | (largest != -jnp.inf)
-    # A zero is not negated, since its sign would show.
+    # Do not negate a zero, because its sign would show.
     smallest = jnp.where(negated != 0, -negated, 0)
     return jnp.where(entered, smallest, 0), jnp.where(entered, largest, 0)
 
@@ -198,8 +198,7 @@ def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
 def _interpolate(low: jax.Array, high: jax.Array, share: jax.Array) -> jax.Array:
     """Returns `low·(1 − share) + high·share`, for a share in [0, 1).
 
-    It is exactly `low` where the share is 0 or `low` equals `high`, even if these are
-    infinite.
+    It is exactly `low` if the share is 0 or `low` equals `high`, even if they are infinite.
     """
     at_low = (low == high) | (share <= 0)
     share = jnp.where(at_low, 0.5, share)  # 0·inf would be NaN

@@ -19,8 +19,8 @@ DEGREE = 20  # of the polynomial that approximates these quantiles
 
 # Why the method "wilson" is refused.
 NOT_PROPORTIONS = (
-    "method is 'wilson', but the values are not all 0 or 1, or need not lie between; pass "
-    "hits and misses as bools, or 't', or 'auto', which decides for each cutoff"
+    "method is 'wilson', but the values are not all 0 or 1, or may lie outside [0, 1]; "
+    "pass hits and misses as bools, or 't', or 'auto', which decides for each cutoff"
 )
 NOT_FOR_GEOMETRIC_MEANS = (
     "method is 'wilson', which is for proportions and not for a geometric mean; "
@@ -33,8 +33,8 @@ def checked_level(level: Any) -> float:
     """Returns the level as a float.
 
     Raises:
-        TypeError: if it is not a single number, or is known only inside `jax.jit`.
-        ValueError: if it is not in the open interval (0, 1).
+        TypeError: if the level is not a single number, or is known only inside `jax.jit`.
+        ValueError: if the level is not in the open interval (0, 1).
     """
     fix = "pass a number between 0 and 1, such as 0.95"
     if isinstance(level, Tracer):
@@ -49,14 +49,14 @@ def checked_level(level: Any) -> float:
 
 def normal_quantile(level: float) -> float:
     """Returns half the width of a two-sided normal interval: 1.96 for a level of 0.95."""
-    # Read off the lower tail, since a probability near 1 has too few digits.
+    # Read the lower tail, because a probability near 1 has too few digits.
     return -NormalDist().inv_cdf((1 - level) / 2)
 
 
 def student_quantiles(freedom: np.ndarray, level: float) -> np.ndarray:
     """Returns half the widths of two-sided intervals of Student's t, on the host.
 
-    They are inf where there are no degrees of freedom, or next to none.
+    They are inf for fewer than `MIN_FREEDOM` degrees of freedom, or if they overflow.
     """
     from scipy.special import stdtrit  # takes a fifth of a second to import
 
@@ -112,9 +112,9 @@ def t_quantile(freedom: jax.Array, z: jax.Array, coefficients: jax.Array) -> jax
 def symmetric(
     mean: Any, error: Any, quantile: Any, xp: ModuleType = jnp
 ) -> tuple[Any, Any]:
-    """Returns `mean ± quantile·error`; −inf to inf where either factor is infinite.
+    """Returns `mean ± quantile·error`; −inf to inf if either factor is infinite.
 
-    Arrays are those of `xp`: `jax.numpy`, or `numpy` on the host.
+    `xp` is the library of the arrays: `jax.numpy`, or `numpy` on the host.
     """
     finite = xp.isfinite(error) & xp.isfinite(quantile)
     # Neither 0·inf nor inf − inf is ever computed.
@@ -126,7 +126,7 @@ def symmetric(
 def wilson(mean: Any, size: Any, z: Any, xp: ModuleType = jnp) -> tuple[Any, Any]:
     """Returns the score interval of a proportion; 0 to 1 for a sample of size 0.
 
-    Arrays are those of `xp`, as of `symmetric`.
+    `xp` is the library of the arrays, as for `symmetric`.
     """
     mean = xp.where(size > 0, mean, 0)
     total = size + z * z

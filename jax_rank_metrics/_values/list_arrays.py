@@ -1,4 +1,4 @@
-"""The arrays of a `PerList`: their shapes, what counts of them, and their selection."""
+"""The arrays of a `PerList`: shapes, undefined lists, selections and equal weights."""
 
 import dataclasses
 import math
@@ -16,12 +16,12 @@ from jax_rank_metrics._ground.arithmetic import where_kept
 A = TypeVar("A", bound="ListArrays")
 B = TypeVar("B", bound=jax.Array | np.ndarray)
 if TYPE_CHECKING:
-    Array: TypeAlias = jax.Array  # of which NumPy has the methods that are called
+    Array: TypeAlias = jax.Array  # NumPy arrays have the methods that are called here
 else:
     Array = jax.Array | np.ndarray | np.generic
 
-# Relative error below which two numbers are equal: two programs may add the same single
-# floats in another order.
+# Relative error below which two numbers are equal, because two programs may add the same
+# single floats in different orders.
 ROUNDING = 1e-6
 
 
@@ -43,12 +43,12 @@ class ListArrays:
 
     @property
     def has_cutoffs(self) -> bool:
-        """Whether the last axis of values is that of cutoffs."""
+        """True if the last axis of values is cutoffs."""
         return self.cutoff_weights or jnp.ndim(self.values) > jnp.ndim(self.weights)
 
     @property
     def has_shares(self) -> bool:
-        """Whether all values must lie in [0, 1]."""
+        """True if all values must lie in [0, 1]."""
         return self.is_share or self.values.dtype == np.bool_
 
     @property
@@ -65,11 +65,12 @@ class ListArrays:
     def __getitem__(self: A, index: Any) -> A:
         """Selects lists."""
         index = index if isinstance(index, tuple) else (index,)
-        # Indexes beyond the axes of lists, as after an ellipsis, are read as they are.
+        # The count 0 is for indices beyond the list axes, such as after an ellipsis: a
+        # Boolean Series there has no labels of lists.
         counts = (*self._list_shape, *(0 for _ in index))
         index = tuple(map(_read_index, index, counts))
         if not any(isinstance(i, Tracer) for i in index):
-            # Out of bounds, JAX would return the last list; NumPy raises.
+            # Check bounds in NumPy, which raises; JAX would return the last list.
             np.broadcast_to(False, self._list_shape)[index]
         of_values = (*index, slice(None)) if self.has_cutoffs else index
         of_weights = of_values if self.cutoff_weights else index
@@ -83,18 +84,18 @@ class ListArrays:
 
     def __iter__(self: A) -> Iterator[A]:
         """Iterates over the first axis of lists."""
-        # Tuples of leaves, since `__getitem__` would compile a program for each index.
+        # Iterate over the arrays, because `__getitem__` would compile for each index.
         parts = zip(*self._whole_arrays(), strict=True)
         static = self.undefined, self.cutoff_weights, self.is_ratio, self.is_share
         return (type(self)(*part, *static) for part in parts)
 
     def _whole_arrays(self) -> tuple[Array, Array, Array]:
-        # JAX does not select from the parts that explicit mesh axes cut.
+        # JAX cannot select from arrays that explicit mesh axes shard, so gather first.
         return shards.gathered((self.values, self.weights, self.defined))
 
 
 def _read_index(index: Any, count: int) -> Any:
-    """Returns what lists, Series and the like select: a Boolean Series by its labels."""
+    """Returns lists, Series and the like as arrays; a Boolean Series by its labels."""
     # pandas holds bools as objects if some are missing.
     if inputs.is_series(index) and index.dtype.kind in "bO" and len(index) == count:
         index = inputs.by_ids("index", index, range(count), "lists").tolist()
@@ -111,11 +112,11 @@ def _read_index(index: Any, count: int) -> Any:
 
 
 def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:
-    """Raises ValueError unless weights and `defined` have the shape that values ask for.
+    """Raises ValueError unless weights and `defined` fit the shape of values.
 
-    That is the shape of values, or, unless `cutoff_weights`, without its last axis, of at
-    least one cutoff. What has no shape, such as the specs of `jax.shard_map`, is not
-    checked.
+    They have the same shape; or, unless `cutoff_weights`, the shape without its last axis,
+    which then has at least one cutoff. Objects without a shape, such as the specs of
+    `jax.shard_map`, are not checked.
     """
     inputs.same_index(
         of_lists={"values": values, "weights": weights, "defined": defined}
@@ -131,7 +132,7 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
         expected = "the shape of values" if cutoff_weights else "[*lists]"
         raise ValueError(
             f"weights have shape {of_weights} and values {of_values}; pass weights of "
-            f"{expected}; those that differ between cutoffs are made by PerList.over"
+            f"{expected}; PerList.over makes weights that differ between cutoffs"
         )
     if (cutoff_weights or of_values != of_weights) and not of_values[-1]:
         raise ValueError(
@@ -144,14 +145,14 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
 
 
 def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
-    """Returns the lengths of the axes of lists, without that of cutoffs."""
+    """Returns the lengths of the axes of lists, without the axis of cutoffs."""
     return lists._list_shape
 
 
 def filled(values: B, defined: jax.Array | np.ndarray, undefined: types.Undefined) -> B:
-    """Returns values of NumPy or JAX, 1 where the metric is undefined if that counts as 1.
+    """Returns values of NumPy or JAX, with 1 for undefined lists if they count as 1.
 
-    In lists that are left out, and in those that count as 0, values are 0 already.
+    If they count as 0 or are left out, values do not change: they are 0 already.
     """
     return where_kept(defined, values, 1) if undefined == "one" else values
 
@@ -159,7 +160,7 @@ def filled(values: B, defined: jax.Array | np.ndarray, undefined: types.Undefine
 def counted_weights(
     weights: B, defined: jax.Array | np.ndarray, undefined: types.Undefined
 ) -> B:
-    """Returns weights, 0 where the metric is undefined if such lists are left out."""
+    """Returns weights, with 0 for undefined lists if they are left out."""
     return where_kept(defined, weights, 0) if undefined == "skip" else weights
 
 
@@ -182,10 +183,10 @@ def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> None:
-    """Raises ValueError where the lists of a and b differ in shape or in weights.
+    """Raises ValueError if the lists of a and b differ in shape or in weights.
 
-    Weights that are traced, or lie on other hosts, are not compared. Weights of lists are
-    compared with those of each cutoff.
+    Weights that are traced, or lie on other hosts, are not compared. Weights without
+    cutoffs are compared with the weights at each cutoff.
     """
     if list_shape_of(a) != list_shape_of(b):
         raise ValueError(
@@ -209,12 +210,12 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
         raise ValueError(
             f"list {list_name} has weight {weights_a[index]:g} in {names[0]} and "
             f"{weights_b[index]:g} in {names[1]}; "
-            "pass the same lists with the same weights (jrm.compare names those of "
-            "evaluations, and of Series)"
+            "pass the same lists with the same weights (errors of jrm.compare name the "
+            "lists of evaluations, and of Series)"
         )
 
 
 def differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Whether weights differ by more than rounding; all that are not above 0 are equal."""
+    """True where weights differ beyond rounding; weights not above 0 are all equal."""
     a, b = (np.where(weights > 0, weights, 0) for weights in (a, b))
     return np.minimum(a, b) < np.maximum(a, b) * (1 - ROUNDING)

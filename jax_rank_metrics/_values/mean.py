@@ -19,34 +19,34 @@ from jax_rank_metrics._values.state import State
 
 M = TypeVar("M", bound="Mean")
 
-FLOOR = 1e-5  # of geometric means, that of trec_eval
+FLOOR = 1e-5  # of geometric means, as in trec_eval
 
 
 @pytrees.pytree()
 class Mean(State):
     """A weighted mean over lists, held as sums: merging two states adds them.
 
-    Sums are pairs of floats in JAX's default float dtype and counts are int32, whatever
-    the inputs were, so that every state of a metric has the same structure. Merging is
-    commutative bit for bit, and associative to the precision of a pair. A count stays at
-    2³¹ − 1 once it is there.
+    Sums are pairs of floats in JAX's default float dtype and counts are int32 for any
+    inputs, so every state of a metric has the same structure. Merging is commutative bit
+    for bit, and associative to the precision of a pair. A count stays at 2³¹ − 1 once it
+    is there.
 
-    All sums share one leaf pair and all counts one leaf, since each leaf of a result costs
-    compile time; properties such as `sum_wv` and `lists` read them by name. In shapes, `*k`
-    is `len(k)` for a tuple of cutoffs and nothing for one cutoff; states stacked by vmap,
-    scan or pmap have the stacked axes before these.
+    All sums share one leaf pair and all counts one leaf, because each leaf of a result
+    costs compile time; properties such as `sum_wv` and `lists` read them by name. In
+    shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one cutoff; states
+    stacked by vmap, scan or pmap have the stacked axes before these.
 
     Shapes:
-        sums: `[6, *k]`, in the order of `Moments`; those of weights repeat for each
-            cutoff, unless weights differ between cutoffs, as those of `PerList.over` do.
+        sums: `[6, *k]`, in the order of `Moments`; sums of weights repeat for each cutoff,
+            unless weights differ between cutoffs, as after `PerList.over`.
         counts: `[2]` int32, `lists` and `undefined`.
 
     Range, for 32-bit floats: weights from 1e-12 to 1e12, and values up to 1e18 as long as
-    Σ weight²·value² stays below 3e38. Beyond it, where a square is too small or a sum too
-    large for a float, `n_eff` is 0 and the standard error is inf, and so is the mean where
-    Σ weight is; one list of infinite weight makes its value the mean. Errors hold within
-    1 % where the spread of values is at least 1e-4 of their mean. A NaN comes only from
-    values that are NaN, or from infinite values of both signs.
+    Σ weight²·value² stays below 3e38. Beyond it, a square may be too small or a sum too
+    large for a float; then `n_eff` is 0 and the standard error is inf. The mean is inf if
+    Σ weight is. If one list has infinite weight, its value is the mean. Errors hold within
+    1 % if the spread of values is at least 1e-4 of their mean. A NaN comes only from values
+    that are NaN, or from infinite values of both signs.
 
     >>> hits = jnp.array([False, True, True])
     >>> state = Mean.of(hits, jnp.ones(3), jnp.ones(3, bool))
@@ -100,8 +100,8 @@ class Mean(State):
     def sum_w_fractional(self) -> FloatPair:
         """Σ weight of the values that are neither hits nor misses, `[*k]`.
 
-        It is 0 if and only if every value was the 0 or 1 of a metric whose values lie in
-        [0, 1], or a bool. Differences and ratios are no shares: all their weight is here.
+        It is 0 if and only if every value was a bool, or the 0 or 1 of a metric whose
+        values lie in [0, 1]. Differences and ratios need not, so all their weight is here.
         """
         return self._moments().fractional
 
@@ -109,9 +109,9 @@ class Mean(State):
     def n_eff(self) -> jax.Array:
         """Effective number of lists, `[*k]`: (Σ weight)² / Σ weight².
 
-        The number of lists where all weights are equal, and less the more they differ:
+        It is the number of lists if all weights are equal, and less the more they differ:
         lists of the weights 8, 1 and 1 say as much about the mean as 1.5 lists of
-        equal weight. 0 where nothing counted.
+        equal weight. It is 0 if no list counted.
 
         References:
             Kish, Survey Sampling, 1965.
@@ -144,9 +144,9 @@ class Mean(State):
         Args:
             values: `[*lists]` or `[*lists, len(k)]`; bools are hits and misses.
             weights: `[*lists]`; lists whose weight is not above 0 stay out.
-            defined: `[*lists]` bool, whether the metric is defined for a list; changes
-                the count `undefined`, and no sum.
-            counts: `[*lists]` bool, whether a list may enter; None lets all lists enter.
+            defined: `[*lists]` bool, True if the metric is defined for a list; it changes
+                the count `undefined`, but no sum.
+            counts: `[*lists]` bool, True if a list may enter; None lets all lists enter.
 
         Raises:
             ValueError: if shapes do not fit.
@@ -165,19 +165,19 @@ class Mean(State):
         """
         dtype = jax.dtypes.canonicalize_dtype(float)
         shape = (len(moments.Moments._fields), *shape)
-        # A buffer for each leaf, since a donated state must not hold a buffer twice.
+        # Make a buffer for each leaf, because a donated state must not hold one twice.
         sums = FloatPair(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
         return cls(sums, jnp.zeros((2,), jnp.int32))
 
     def compute(self) -> jax.Array:
-        """The weighted mean, `[*k]`; 0 where nothing counted."""
+        """The weighted mean, `[*k]`; 0 if no list counted."""
         return _compute(canonical(self))
 
     def std_error(self) -> jax.Array:
         """Standard error of the mean, `[*k]`; inf for fewer than two lists.
 
-        √(n/(n−1) · Σ weight²·(value − mean)²) / Σ weight, with n = `n_eff`. Also inf
-        where one list holds all but about a millionth of the weight, so that the sums
+        √(n/(n−1) · Σ weight²·(value − mean)²) / Σ weight, with n = `n_eff`. It is also inf
+        if one list holds all but about a millionth of the weight, because the sums then
         cannot tell n from 1.
 
         References:
@@ -192,17 +192,17 @@ class Mean(State):
         """Lower and upper bound of an interval for the mean, each `[*k]`.
 
         "t" and "normal" are mean ± quantile · `std_error`, not clipped to [0, 1]. For
-        values that are all 0 or 1, "wilson" is better than both: 12 hits of 12 give
-        [0.76, 1] there, and [1, 1] by the others. No method makes up for values that
+        values that are all 0 or 1, "wilson" is better than both: for 12 hits of 12 it gives
+        [0.76, 1], and the other methods give [1, 1]. No method makes up for values that
         were not seen: an interval from ten lists whose values are mostly 0 covers the
         mean less often than its level says.
 
         Args:
-            level: The probability that the interval should cover, in (0, 1).
-            method: "auto" is "wilson" where all values were hits and misses
-                (`sum_w_fractional` is 0): 0 or 1, of a metric whose values lie in [0, 1],
-                or bools; and "t" elsewhere, for each cutoff by itself and inside `jax.jit`
-                too.
+            level: The probability with which the interval should cover the mean, in (0, 1).
+            method: "auto" is "wilson" if all values were hits and misses
+                (`sum_w_fractional` is 0): bools, or 0 and 1 of a metric whose values lie in
+                [0, 1]. Otherwise it is "t". Each cutoff decides for itself, also inside
+                `jax.jit`.
                 "t" is Student's t with `n_eff` − 1 degrees of freedom, a real number: the
                 interval is −inf to inf for fewer than 1/32. "normal" takes the normal
                 quantile instead, and covers too rarely for few lists. "wilson" is the
@@ -212,9 +212,9 @@ class Mean(State):
 
         Raises:
             TypeError: if the level is not a number, or is known only inside `jax.jit`.
-            ValueError: if the level is not in (0, 1); if the method is none of these; if
-                the method is "wilson" and a value is neither 0 nor 1. Inside `jax.jit`
-                the last gives NaN instead.
+            ValueError: if the level is not in (0, 1); if there is no such method; if the
+                method is "wilson" and a value is neither 0 nor 1, or may lie outside
+                [0, 1]. Inside `jax.jit`, the last case gives NaN instead.
 
         References:
             Student, The probable error of a mean, Biometrika 1908.
@@ -246,14 +246,14 @@ class GeometricMean(Mean):
     """A weighted geometric mean over lists: exp(Σ weight·log max(value, floor) / Σ weight).
 
     Lists with low values weigh more here than in a mean: a drop from 0.02 to 0.01 counts
-    as much as one from 0.8 to 0.4. Every value below the floor is raised to it, also the 0
-    of an undefined list that is not left out, so that a single 0 does not make the whole
+    as much as a drop from 0.8 to 0.4. Every value below the floor is raised to it, even the
+    0 of an undefined list that is not left out, so that a single 0 does not make the whole
     mean 0.
 
-    This is the `Mean` of the logarithms: its sums (`sum_wv`, …) are those of logarithms,
-    and it merges, reduces and all_reduces as a `Mean` does. Merge only states that have
-    the same floor. `PerList.geometric_mean` makes it, and so does the name "gm_map" in
-    `evaluate`; `of` uses the floor of trec_eval, 1e-5.
+    This is the `Mean` of the logarithms: its sums (`sum_wv`, …) are sums of logarithms, and
+    it merges, reduces and all_reduces like a `Mean`. Merge only states that have the same
+    floor. `PerList.geometric_mean` makes it, as does the name "gm_map" in `evaluate`; `of`
+    uses the floor of trec_eval, 1e-5.
 
     References:
         Robertson, On GMAP: and other transformations, CIKM 2006.
@@ -269,7 +269,7 @@ class GeometricMean(Mean):
         return jnp.log(jnp.maximum(values, floor))
 
     def compute(self) -> jax.Array:
-        """The weighted geometric mean, `[*k]`; 0 where nothing counted."""
+        """The weighted geometric mean, `[*k]`; 0 if no list counted."""
         return _geometric(canonical(self))
 
     def std_error(self) -> jax.Array:
@@ -284,16 +284,17 @@ class GeometricMean(Mean):
     ) -> tuple[jax.Array, jax.Array]:
         """Lower and upper bound of an interval, each `[*k]`.
 
-        It is exp of the interval for the mean logarithm, and so above 0 and longer
+        It is exp of the interval for the mean logarithm, and therefore above 0 and longer
         upwards; from 0 to inf for fewer than two lists.
 
         Args:
-            level: The probability that the interval should cover, in (0, 1).
-            method: "auto" is "t"; or "normal". See `Mean.confidence_interval`.
+            level: The probability with which the interval should cover the mean, in (0, 1).
+            method: "auto", which is "t" here; "t"; or "normal". See
+                `Mean.confidence_interval`.
 
         Raises:
             TypeError: if the level is not a number, or is known only inside `jax.jit`.
-            ValueError: if the level is not in (0, 1), or if the method is none of these.
+            ValueError: if the level is not in (0, 1), or if the method is not one of these.
         """
         low, high = super().confidence_interval(level, method)
         return jnp.exp(low), jnp.exp(high)
@@ -322,14 +323,14 @@ def traced_means_of(
 ) -> list[Mean]:
     """Computes the states of several metrics of the same lists in one reduction.
 
-    Metrics whose weights are the same array share their sums.
+    Metrics whose weights are the same array share the sums of weights.
 
     Args:
         lists: The values of each metric.
         undefined: See `PerList.mean`; for all metrics.
         kinds: The kind of state for each metric.
-        unit_weights: Weights that are known to be 0 or 1; None where none are.
-        of_long_lists: Whether values are sums over whole lists.
+        unit_weights: Weights that are known to be 0 or 1; None without such weights.
+        of_long_lists: True if values are sums over whole lists.
     """
     transforms = [kind._transform for kind in kinds]
     options = unit_weights, of_long_lists
@@ -366,7 +367,8 @@ def means_by_group(
     lists: ListArrays, groups: jax.Array, num_groups: int, undefined: Undefined
 ) -> Mean:
     """Computes the stacked states of `PerList.by`."""
-    # JAX does not scatter parts; values are few, beside the items that they come from.
+    # JAX cannot scatter into sharded arrays, so gather: there are few values, compared
+    # with the items that they come from.
     lists, groups = shards.gathered((lists, groups))
     terms, flags = moments.terms_of(lists, undefined, moments.as_passed)
     flags = tuple(moments.flags_of_lists(lists, flags))
@@ -386,12 +388,12 @@ def _sample_size(state: Mean) -> jax.Array:
     return state._moments().sample_size(state.lists, state.sums.high.dtype)[0]
 
 
-# The kinds of means, by the words that facts about metrics have for them.
+# The kinds of means, by their names in the facts about metrics.
 STATES: dict[str, type[Mean]] = {"lists": Mean, "geometric": GeometricMean}
 
 
 def kind_of_mean(name: str) -> type[Mean]:
-    """The state that a metric of this name is aggregated into.
+    """Returns the kind of state that aggregates a metric of this name.
 
     >>> kind_of_mean("gm_map(rel=2)").__name__, kind_of_mean("mine@5").__name__
     ('GeometricMean', 'Mean')

@@ -1,4 +1,4 @@
-"""The sums of a batch of values and weights that a `Mean` holds, and what they tell."""
+"""The sums of values and weights that a `Mean` holds, and its mean, error and interval."""
 
 import functools
 import math
@@ -15,8 +15,8 @@ from jax_rank_metrics._ground import arithmetic, types
 from jax_rank_metrics._values import intervals, list_arrays
 from jax_rank_metrics._values.double_floats import FloatPair, rounded, sums_and_counts
 
-# A value within this distance of 1 is a hit, since the quotient of a number and itself may
-# be rounded; a miss is exactly 0.
+# A value within this distance of 1 is a hit, because the quotient of a number and itself
+# may be rounded; a miss is exactly 0.
 HIT_SLACK = 1e-6
 
 # With fewer degrees of freedom, float pairs cannot tell a sample from a single list.
@@ -25,17 +25,17 @@ MIN_FREEDOM = 1e-6
 # A `FloatPair` on devices, and float64 of NumPy on the host.
 Sum: TypeAlias = Any
 
-# What a kind of mean makes of the values of a metric before it sums them.
+# The function that a kind of mean applies to the values of a metric before it sums them.
 Transform = Callable[[jax.Array], jax.Array]
 
 
 class Moments(NamedTuple):
-    """The sums that a `Mean` holds, of weights w and values v, and what they tell.
+    """The sums that a `Mean` holds, of weights w and values v, and the results from them.
 
-    On devices sums are float pairs. On the host they are float64 of NumPy, for which there
-    is no program to compile; `dtype` is therefore the dtype of the floats of the state. The
-    number of lists is `[]`, or stacked. What is computed has the axes `*k`, `len(k)` for a
-    tuple of cutoffs and nothing for one cutoff; stacked axes come before it.
+    On devices, sums are float pairs. On the host, they are float64 of NumPy, so that nothing
+    is compiled; methods therefore take `dtype`, the dtype of the state's floats. The number
+    of lists is `[]`, or stacked. Results have the axes `*k`: `len(k)` for a tuple of cutoffs
+    and nothing for one cutoff; stacked axes come before it.
     """
 
     w: Sum  # Σ w
@@ -54,17 +54,17 @@ class Moments(NamedTuple):
         is_unit: bool = False,
         of_weights: "Moments | None" = None,
     ) -> "Moments":
-        """Returns what values and weights add to the sums, each in the shape of values.
+        """Returns the terms of values and weights in the sums, in the shape of values.
 
-        Products are pairs on devices, as the sums are, since most of Σ w²·v² may cancel in
+        On devices, products are pairs like the sums, because most of Σ w²·v² may cancel in
         a standard error.
 
         Args:
             v: Values of JAX, or float64 of NumPy; 0 for lists that stay out.
             w: Weights, 0 for lists that stay out.
-            are_shares: Bool, whether values must lie in [0, 1]; each of all others counts
-                as fractional.
-            is_unit: Whether all weights are 0 or 1.
+            are_shares: Bool, True if values must lie in [0, 1]; all other values count as
+                fractional.
+            is_unit: True if all weights are known to be 0 or 1.
             of_weights: The terms of other values with these weights, if there are any.
         """
         xp: Any = jnp
@@ -72,7 +72,7 @@ class Moments(NamedTuple):
         product: Any = FloatPair.product
         if isinstance(v, np.ndarray):
             xp, of_float, product = np, np.asarray, np.multiply
-        # A NaN is neither.
+        # NaN is neither a hit nor a miss.
         is_hit_or_miss = ((v == 0) | (xp.abs(v - 1) <= HIT_SLACK)) & are_shares
         wv: Any = v if is_unit else w * v
         of_wv = of_float(wv)
@@ -98,35 +98,35 @@ class Moments(NamedTuple):
     def mean(self) -> Any:
         """Returns the weighted mean, `[*k]`.
 
-        It is 0 where nothing counted, and inf where Σ w is beyond the range of floats.
+        It is 0 if no list counted, and inf if Σ w is beyond the range of floats.
         """
         weight = rounded(self.w)
         quotient = arithmetic.ratio(rounded(self.wv), weight, self._xp)
         return self._xp.where(self._xp.isfinite(weight), quotient, np.inf)
 
     def sample_size(self, lists: Any, dtype: DTypeLike) -> tuple[Any, Any]:
-        """Effective sample size n = (Σ w)²/Σ w² and its degrees of freedom n − 1, `[*k]`.
+        """Returns the effective sample size n = (Σ w)²/Σ w² and n − 1, `[*k]` each.
 
-        Both are 0 where nothing counted, or where the sums are beyond the range of floats.
-        The difference n − 1 is taken in pairs, since it may be far smaller than n.
+        n − 1 is the number of degrees of freedom. Both are 0 if no list counted, or if the
+        sums are beyond the range of floats. The difference n − 1 is taken in pairs, because
+        it may be far smaller than n.
         """
         xp, weight, squares = self._xp, rounded(self.w), rounded(self.w2)
         known = squares > _underflow_bound(lists, weight, dtype)
         known = known & xp.isfinite(weight + squares)
         w, w2 = jax.tree.map(lambda leaf: xp.where(known, leaf, 0), (self.w, self.w2))
-        # The quotient Σ w/Σ w² as a float, and the error of its rounding, for which the
-        # precision of a float will do.
+        # The quotient Σ w/Σ w² as a float, and its rounding error, which needs no pair.
         quotient = arithmetic.ratio(rounded(w), rounded(w2), xp)
         residual = arithmetic.ratio(rounded(w + w2 * -quotient), rounded(w2), xp)
         size = w * quotient + rounded(w) * residual
         return rounded(size), xp.maximum(rounded(size + -xp.ones_like(quotient)), 0)
 
     def std_error(self, lists: Any, dtype: DTypeLike) -> Any:
-        """Standard error of the mean, `[*k]`, NaN where that is; see `Mean.std_error`."""
+        """Returns the standard error of the mean, `[*k]`; NaN if the mean is NaN."""
         xp, centre = self._xp, self.mean()
         weight, w2, w2v2 = map(rounded, (self.w, self.w2, self.w2v2))
-        # Σ w²·(v − mean)² in pairs, since nearly all of it may cancel. Then a correction
-        # for the rounding of the mean, which lost Σ w·(v − mean)/Σ w.
+        # Compute Σ w²·(v − mean)² in pairs, because nearly all of it may cancel. Then
+        # correct for the rounding of the mean, which lost Σ w·(v − mean)/Σ w.
         first = self.w2v + self.w2 * -centre
         squares = rounded(self.w2v2 + (self.w2v + first) * -centre)
         rounding = arithmetic.ratio(rounded(self.wv + self.w * -centre), weight, xp)
@@ -134,7 +134,7 @@ class Moments(NamedTuple):
         is_exact = w2v2 > _underflow_bound(lists, centre, dtype)
         known = (is_exact | (rounded(self.wv) == 0)) & xp.isfinite(squares)
         known = known & (arithmetic.widen(lists, centre) > 1)
-        # Equal values have no error, although their sums are rounded.
+        # The error of equal values is 0, although their sums are rounded.
         squares = xp.where(squares > jnp.finfo(dtype).eps ** 2 * w2v2, squares, 0)
         _, freedom = self.sample_size(lists, dtype)
         bessel = 1 + arithmetic.ratio(xp.ones_like(freedom), freedom, xp)  # n/(n − 1)
@@ -150,7 +150,7 @@ class Moments(NamedTuple):
         z: types.Number,
         t_quantile: Callable[[Any], Any],
     ) -> tuple[Any, Any, Any]:
-        """Computes an interval for the mean, and whether the method suits the values.
+        """Returns an interval for the mean, and True if the method suits the values.
 
         Args:
             lists: Number of lists.
@@ -160,9 +160,9 @@ class Moments(NamedTuple):
             t_quantile: Returns the quantiles of Student's t for degrees of freedom.
 
         Returns:
-            low, high: Its bounds, each `[*k]`.
-            valid: `[*k]` bool, False where the method is "wilson" and a value is neither 0
-                nor 1.
+            low, high: The bounds of the interval, each `[*k]`.
+            valid: `[*k]` bool, False if the method is "wilson" and a value counted as
+                fractional.
         """
         xp, centre = self._xp, self.mean()
         size, freedom = self.sample_size(lists, dtype)
@@ -176,7 +176,7 @@ class Moments(NamedTuple):
         error = self.std_error(lists, dtype)
         bounds = intervals.symmetric(centre, error, quantile, xp)
         if method == "auto":
-            # Without lists nothing is known, not even that values are between 0 and 1.
+            # Without lists, nothing says that values are between 0 and 1.
             use_score = is_proportion & (size > 0)
             pairs = zip(score, bounds, strict=True)
             bounds = [xp.where(use_score, *pair) for pair in pairs]
@@ -187,8 +187,8 @@ class Moments(NamedTuple):
 def _underflow_bound(lists: Any, like: Any, dtype: DTypeLike) -> Any:
     """Returns the sum of squares above which underflow cannot matter, as floats `[*k]`.
 
-    Squares below the smallest normal float `tiny` may be flushed to 0. Over n lists that
-    loses at most n·tiny, which is a millionth (2⁻²⁰) of the bound n·tiny·2²⁰.
+    Squares below the smallest normal float `tiny` may be flushed to 0. Over n lists, the
+    loss is at most n·tiny, a millionth (2⁻²⁰) of the bound n·tiny·2²⁰.
     """
     bound = jnp.finfo(dtype).tiny * 2.0**20
     return arithmetic.widen(lists.astype(like.dtype), like) * bound.astype(like.dtype)
@@ -199,8 +199,8 @@ class _Column(NamedTuple):
 
     values: jax.Array  # 0 for lists that stay out
     weights: jax.Array  # 0 for lists that stay out
-    entered: jax.Array  # bool, whether a list enters
-    is_undefined: jax.Array  # bool, whether it has a weight, but is undefined
+    entered: jax.Array  # bool, True if a list enters
+    is_undefined: jax.Array  # bool, True if a list has a weight, but is undefined
 
 
 def _columns(
@@ -214,8 +214,8 @@ def _columns(
     Args:
         metric: The values.
         undefined: See `PerList.mean`.
-        transform: What is made of the values.
-        known: What the weights of earlier columns came to; a column with the same arrays
+        transform: The function to apply to the values.
+        known: The results for the weights of earlier columns; a column with the same arrays
             gets the same results.
     """
     dtype = jax.dtypes.canonicalize_dtype(float)
@@ -233,7 +233,7 @@ def _columns(
         at, arrays = (..., *index), (metric.weights, metric.defined)
         if metric.cutoff_weights:
             arrays = tuple(array[at] for array in arrays)
-        # Arrays are kept beside the results, so that no other array gets their ids.
+        # Keep the arrays with the results, so that no other array gets their ids.
         key = id(arrays[0]), id(arrays[1]) if undefined == "skip" else None
         if key not in known:
             known[key] = arrays, counted(*arrays)
@@ -252,13 +252,13 @@ def columns_of(
     Args:
         metric: The values.
         undefined: See `PerList.mean`.
-        transform: What is made of the values.
+        transform: The function to apply to the values.
 
     Returns:
         values: `[*lists, columns]`, with a column for each cutoff, or a single column
             without cutoffs; 0 for lists that stay out.
         weights: `[*lists, columns]`; 0 for lists that stay out.
-        flags: `[2, *lists, columns]` bool, whether a list enters, and whether it has a
+        flags: `[2, *lists, columns]` bool: True if a list enters, and True if it has a
             weight although the metric is undefined for it.
     """
     columns = _columns(metric, undefined, transform, {})
@@ -277,12 +277,12 @@ def cutoff_shape_of(metric: list_arrays.ListArrays) -> tuple[int, ...]:
 
 
 def flags_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Array:
-    """Whether a flag holds at any cutoff: `[…, *lists, columns]` to `[…, *lists]`."""
+    """Returns True if a flag holds at any cutoff: from `[…, *lists, columns]`."""
     return jnp.any(flags, -1) if metric.cutoff_weights else flags[..., 0]
 
 
 def counts_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Array:
-    """Counts the lists that enter, and the undefined ones, `[2]` int32."""
+    """Counts the lists that enter, and the undefined lists, `[2]` int32."""
     of_lists = flags_of_lists(metric, flags)
     return jnp.sum(of_lists, axis=tuple(range(1, of_lists.ndim)), dtype=jnp.int32)
 
@@ -300,16 +300,17 @@ def of_metrics(
 ) -> list[tuple[FloatPair, jax.Array]]:
     """Returns the fields of the `Mean` of each of several metrics of the same lists.
 
-    There is a single reduction for all. Accelerators would start kernels to put columns
-    side by side, and to cut their sums apart. Where values are sums over long lists, they
-    take longer to fuse these with a reduction of many operands.
+    A single reduction sums all metrics. Each sum has an operand of its own, because
+    accelerators would start kernels to stack columns, and to cut their sums apart. Columns
+    are stacked if there are many, or if values are sums over long lists, which would take
+    longer to fuse with a reduction of many operands.
 
     Args:
         metrics: The values of each metric.
         undefined: See `PerList.mean`; for all metrics.
-        transforms: What is made of the values of each metric.
-        unit_weights: Weights that are known to be 0 or 1; None where none are.
-        of_long_lists: Whether values are sums over whole lists.
+        transforms: The function to apply to the values of each metric.
+        unit_weights: Weights that are known to be 0 or 1; None without such weights.
+        of_long_lists: True if values are sums over whole lists.
     """
     axes, known = tuple(range(len(list_arrays.list_shape_of(metrics[0])))), {}
     columns, flags, shares, are_unit = [], [], [], []
@@ -367,7 +368,7 @@ def terms_of(
 
     Returns:
         terms: Each `[*lists, columns]`, with a column for each cutoff.
-        flags: `[2, *lists, columns]` bool, as of `columns_of`.
+        flags: `[2, *lists, columns]` bool, as `columns_of` returns them.
     """
     values, weights, flags = columns_of(metric, undefined, transform)
     return Moments.terms(values, weights, metric.has_shares), flags

@@ -1,7 +1,8 @@
 """Means and their intervals on the host, in NumPy.
 
-The numbers are those of `Mean.compute`, `std_error` and `confidence_interval`, but there is
-no program to compile, which would take longer than all the rest of a small evaluation.
+The numbers are the same as from `Mean.compute`, `std_error` and `confidence_interval`, but
+nothing is compiled, because compiling would take longer than the rest of a small
+evaluation.
 """
 
 from functools import partial
@@ -27,7 +28,7 @@ class Estimate(NamedTuple):
     lists: int
     undefined: int
     n_eff: float
-    seeds: int | None = None  # training seeds that it is over; None for a single model
+    seeds: int | None = None  # number of training seeds; None for a single model
     other_lists: int | None = None  # lists of a judge alone; None without a judge
 
 
@@ -63,7 +64,7 @@ class HostSums(NamedTuple):
         terms, counts = _terms(lists, kind)
         with np.errstate(over="ignore", invalid="ignore"):
             sums = np.stack([term.sum(0) for term in terms])
-        # What a state cannot hold is infinite or 0 there, and so it is here.
+        # Sums that the floats of a state cannot hold are infinite or 0, as in a state.
         size, limits = np.abs(sums), np.finfo(_dtype())
         sums = np.where(size > limits.max, np.copysign(np.inf, sums), sums)
         sums = np.where(size < limits.tiny, 0, sums)
@@ -82,7 +83,7 @@ class HostSums(NamedTuple):
 
         Args:
             level: See `Mean.confidence_interval`.
-            method: See there, too.
+            method: See `Mean.confidence_interval`.
 
         Raises:
             ValueError: if the method does not suit the values or the kind of mean.
@@ -102,7 +103,7 @@ class HostSums(NamedTuple):
                 mean = np.where(self.sums[0] > 0, np.exp(mean), 0)
                 error = np.where(np.isinf(error), np.inf, mean * error)
                 low, high = np.exp(low), np.exp(high)
-            # Scalars of the dtype of a state print as many digits as those of a state.
+            # Use the dtype of a state, so that numbers print with the same digits.
             numbers = [x.astype(self.dtype) for x in (mean, low, high, error, size)]
         return [
             Estimate(*row, self.lists, self.undefined, n_eff.item())  # type: ignore[arg-type]
@@ -115,13 +116,13 @@ def states_of_groups(
 ) -> list[Mean]:
     """Returns the state of each group of lists.
 
-    Its leaves are NumPy arrays: a device takes seconds for those of thousands of groups.
+    Leaves are NumPy arrays, because a device takes seconds for thousands of groups.
 
     Args:
         lists: The values.
         kind: `Mean` or `GeometricMean`.
         group_ids: `[lists]`, the group of each list, from 0.
-        num_groups: How many groups there are.
+        num_groups: Number of groups.
     """
     terms, flags = _terms(lists, kind)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -138,11 +139,11 @@ def states_of_groups(
 def _terms(
     lists: per_list.PerList, kind: type[Mean]
 ) -> tuple[Moments, tuple[np.ndarray, np.ndarray]]:
-    """Returns what each list adds to the sums of a state, and to its counts.
+    """Returns the terms that each list adds to the sums and the counts of a state.
 
     Returns:
-        The terms, `[lists, cutoffs]` each; and whether a list enters
-        and whether it is undefined, each `[lists]` bool.
+        The terms of the sums, `[lists, cutoffs]` each; and two `[lists]` bools: True for
+        lists that enter, and True for undefined lists.
     """
     values, all_weights, defined = columns_of(lists)
     v = filled(values.astype(np.float64), defined, lists.undefined)

@@ -119,7 +119,7 @@ CASES = {
     "no groups": (ValueError, "num_groups is 0", lambda: LISTS.by(IDS, 0), traced(lambda: LISTS.by(np.zeros(4, int), 1))),
     "groups of a number on a device": (TypeError, "num_groups is a JAX array", lambda: LISTS.by(IDS, jnp.array(2)), lambda: jax.eval_shape(functools.partial(LISTS.by, num_groups=int(jnp.array(4))), IDS)),
     # clusters
-    "clusters of other lists": (ValueError, "ids have shape (5,), and the lists (4,)", lambda: LISTS.cluster(np.arange(5)), lambda: LISTS.cluster(np.arange(4))),
+    "clusters of other lists": (ValueError, "ids have shape (5,), but the lists have shape (4,)", lambda: LISTS.cluster(np.arange(5)), lambda: LISTS.cluster(np.arange(4))),
     "clusters of cutoffs": (ValueError, "ids have shape (4, 2)", lambda: LISTS.cluster(np.zeros((4, 2))), lambda: LISTS.cluster(np.zeros((4, 2))[:, 0])),
     "one cluster of several lists": (ValueError, "ids have shape ()", lambda: LISTS.cluster(7), lambda: LISTS.cluster([7] * 4)),
     "traced lists of clusters": (TypeError, "lists are traced; .*outside of jax.jit", lambda: jax.jit(lambda x: x.cluster(IDS))(LISTS), lambda: (LISTS.cluster(IDS), jax.eval_shape(lambda lists: jrm.bootstrap(lists, IDS), LISTS))),
