@@ -83,7 +83,7 @@ ODD = {
     "swapped, small": (lambda y, s, m, rng: ([[0.9, 0.1, 0.3, 0.8], [0.4, 0.3, 0.2, 0.1]], [[3, 2, 0, 1], [0, 0, 1, 0]]), "labels hold 6 values, .* from 0 to 3"),
     "fractions below 1": (lambda y, s, m, rng: (rng.random(y.shape) / 2, s), "none of 720 items is relevant: the largest label is 0.4.*, and relevance_threshold is 1; pass a lower"),
     "ratings": (lambda y, s, m, rng: (y + 1, s), "every one of 720 items is relevant: the smallest label is 1, and relev.* is 1;"),
-    "dislikes": (lambda y, s, m, rng: (y - 1, s), r"\d+ of 720 labels are negative, as -1 at \(0, \d+\), and leave the ranking"),
+    "dislikes": (lambda y, s, m, rng: (y - 1, s), r"\d+ of 720 labels are negative, as -1 at \(0, \d+\), and their items are left out"),
     "a last axis of 1": (lambda y, s, m, rng: (y[..., None], s[..., None]), "every one of 720 lists has a single item, .*; pass arrays"),
     "pointwise": (lambda y, s, m, rng: (y[:, :1], s[:, :1], m[:, :1]), "every one of 60 lists has a single item"),
     "logits as labels": (lambda y, s, m, rng: (np.sort(s)[:, ::-1] * 3, s), r"\d+ of 720 labels are negative, as -"),
@@ -214,9 +214,9 @@ CHECKS = {
     "sizes of lists": (lambda: jrm.check([1, 0, 0, 0, 1, 1, 0, 0, 0], [9, 8, 7, 5, 6, 4, 3, 2, 1], segment_ids=np.repeat([3, 2, 4], [3, 2, 4]), num_segments=5), f"segment_ids are 3 at the first 3 items, {OF_SIZES}"),
     "one size of all lists": (lambda: jrm.check([1, 0] * 4, [8, 7, 6, 5, 4, 3, 2, 1], segment_ids=[2] * 8, num_segments=4), f"segment_ids are 2 at the first 2 items, {OF_SIZES}"),
     "rows of packed lists": (lambda: jrm.check([[1, 0, 0, 0, 0] * 2] * 2, [FALLING * 2, FALLING + [1] * 5], segment_ids=[FIVES] * 2, num_segments=2), "all scores are equal in 1 of 4 lists, as in list (1, 1);"),
-    "excluded ids": (lambda: jrm.check(relevant_ids=RELEVANT, exclude_ids=EXCLUDED), "every relevant id is excluded in 1 of 2 lists, as in list 1, 7 among them"),
-    "excluded ids, graded": (lambda: jrm.check(relevant_ids=RELEVANT, exclude_ids=EXCLUDED, relevant_labels=[[2, 0], [1, 0], [0, 0]]), "every relevant id is excluded in 2 of 2 lists, as in list 0, 3 among them"),
-    "an id twice": (lambda: jrm.check(relevant_ids=RELEVANT, retrieved_ids=[[1, 3, 1, -1], [2, 4, 6, 8], [-1] * 4]), "retrieved_ids hold an id twice in 1 of 2 lists, as in list 0, 1 there; pass each once"),
+    "excluded ids": (lambda: jrm.check(relevant_ids=RELEVANT, exclude_ids=EXCLUDED), "every relevant id is excluded in 1 of 2 lists, as in list 1 (such as id 7), so"),
+    "excluded ids, graded": (lambda: jrm.check(relevant_ids=RELEVANT, exclude_ids=EXCLUDED, relevant_labels=[[2, 0], [1, 0], [0, 0]]), "every relevant id is excluded in 2 of 2 lists, as in list 0 (such as id 3), so"),
+    "an id twice": (lambda: jrm.check(relevant_ids=RELEVANT, retrieved_ids=[[1, 3, 1, -1], [2, 4, 6, 8], [-1] * 4]), "retrieved_ids hold an id twice in 1 of 2 lists, as in list 0 (id 1); pass each id once"),
     "no hit": (lambda: jrm.check(relevant_ids=DRAWN, retrieved_ids=DRAWN + 10), "none of the relevant ids was retrieved in any of 60 lists"),
     "distances of ids": (lambda: jrm.check(scores=(np.arange(10) != DRAWN) + SPREAD, relevant_ids=DRAWN), "relevant items score below the others in 60 of 60 lists"),
     "excluded ids of a threshold": (lambda: jrm.check(**EXCLUDED_TENTHS, relevance_threshold=0.7), "every relevant id is excluded in 1 of 1 lists"),
@@ -508,7 +508,7 @@ def test_one_list_of_everything(rng):
     """Groups that were forgotten make a remark, unless arrays are of JAX, or lists short."""
     labels, scores = rng.random((2, 1200))
     labels = (labels < 0.1).astype(int)
-    text = f"one list of 1200 items, {labels.sum()} of them relevant, is all there is"
+    text = f"there is only one list, of 1200 items, {labels.sum()} of them relevant;"
     evaluate = functools.partial(jrm.evaluate, "mrr")
     documents = [f"d{i}" for i in range(1200)]
     qrels, run = (

@@ -294,7 +294,7 @@ class GeometricMean(Mean):
 
         Raises:
             TypeError: if the level is not a number, or is known only inside `jax.jit`.
-            ValueError: if the level is not in (0, 1), or if the method is not one of these.
+            ValueError: if the level is not in (0, 1), or if the method is another one.
         """
         low, high = super().confidence_interval(level, method)
         return jnp.exp(low), jnp.exp(high)

@@ -42,7 +42,7 @@ class StatesByName(Mapping[str, Mean]):
 
     @property
     def list_ids(self) -> np.ndarray | None:
-        """The id of every list; None where lists are known by their position alone."""
+        """The id of every list; None if lists are known by their position alone."""
         return None
 
     def __getitem__(self, name: str) -> Mean:
@@ -63,7 +63,7 @@ class StatesByName(Mapping[str, Mean]):
         """Returns the number of metrics."""
         return len(self.states)
 
-    if not TYPE_CHECKING:  # which would then allow any attribute
+    if not TYPE_CHECKING:  # type checkers would then allow any attribute
 
         def __getattr__(self, name: str) -> NoReturn:
             text = f"{type(self).__name__} has no attribute {name!r}"
@@ -80,7 +80,7 @@ K = TypeVar("K")
 S = TypeVar("S", bound=State)
 T = TypeVar("T")
 
-# Pairs of more floats are added part by part over devices, as those of many bins are.
+# Pairs of more floats are added part by part over devices, such as sums over many bins.
 _LONG = 2**12
 
 
@@ -101,7 +101,7 @@ def mean(lists: object, undefined: types.Undefined | None = None) -> object:
 
     Raises:
         TypeError: if the pytree holds anything else.
-        ValueError: if `undefined` is none of the options.
+        ValueError: if `undefined` is another choice.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
     >>> labels = jax.numpy.array([[0, 1], [1, 0]])
@@ -123,7 +123,7 @@ def merge(*states: T) -> T:
     states carried from earlier steps.
 
     Args:
-        *states: Any pytrees of states, all of one structure.
+        *states: Any pytrees of states, all with the same structure.
 
     Raises:
         ValueError: if there is no argument; if structures or shapes differ; if, inside
@@ -155,7 +155,7 @@ def reduce(stacked: T) -> T:
     """Merges the states along a leading axis that vmap, scan or pmap has added.
 
     Args:
-        stacked: Any pytree of states; of several stacked axes, the first is merged.
+        stacked: Any pytree of states; only the first of several stacked axes is merged.
 
     Raises:
         TypeError: if the pytree holds anything else.
@@ -179,10 +179,10 @@ def all_reduce(states: T, axis_name: types.AxisNames) -> T:
     """Merges states over the devices of one or more mesh axes.
 
     Works inside `jax.shard_map` and `jax.pmap`. The result is equal bit for bit on every
-    device and typed so: `out_specs=P()` passes under the default `check_vma`. However many
-    lists there were, a few floats travel per metric and device (a few for each resample of
-    a `Bootstrap`), and one sum of all counts. Of long sums, as those by bin of
-    `pooled_roc_auc` are, each device adds a part, and all of them exchange the parts.
+    device, and its type says so: `out_specs=P()` passes under the default `check_vma`. For
+    any number of lists, only a few floats travel per metric and device (a few for each
+    resample of a `Bootstrap`), and one sum of all counts. For long sums, such as the sums
+    by bin of `pooled_roc_auc`, each device adds a part, and devices exchange the parts.
 
     Reduce the states of a step before merging them with states carried from earlier steps,
     which are equal on all devices already: `merge(carried, all_reduce(new, axis_name))`.
@@ -190,14 +190,14 @@ def all_reduce(states: T, axis_name: types.AxisNames) -> T:
     Args:
         states: Any pytree of states.
         axis_name: A mesh axis, or a tuple of them, over which lists are divided. Leave out
-            axes over which only the items of a list are divided (`items_axis`): there,
-            every device has the state of the same lists.
+            axes over which only the items of a list are divided (`items_axis`), because
+            all devices of such an axis have the state of the same lists.
 
     Raises:
         TypeError: if `axis_name` is not a name.
         ValueError: if it names no axis of the mesh in this context; if JAX types a state
-            as equal on all devices of an axis, where its lists would be counted once for
-            each device.
+            as equal on all devices of an axis, because its lists would be counted once
+            for each device.
     """
     check_leaves(states, State, "states")
     if axis_name is None:
@@ -229,7 +229,7 @@ def fold_over(states: T, axis_name: types.AxisNames) -> T:
             return meshes.sum_counts_over(x, axis_name)[None]
         return meshes.stack_over(x, axis_name)
 
-    # Every device folds the slots in one order, and so to the same bits.
+    # Every device folds the slots in the same order, so results are equal bit for bit.
     return double_floats.reduce_axis(
         jax.tree.map(slots, states, is_leaf=double_floats.is_pair)
     )
@@ -240,8 +240,8 @@ def _fold_parts(
 ) -> double_floats.FloatPair:
     """Adds long pairs over devices: each adds a part for all, and they exchange the sums.
 
-    Of all pairs of all devices, each device then holds and adds no more than its own
-    number, where slots would be as many times that as there are devices.
+    Each device then holds and adds no more floats than its own pair has. In slots, it would
+    hold that number for every device.
     """
     size, parts = pair.high.size, lax.axis_size(axis_name)
 
@@ -274,11 +274,11 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
     """Calls `compute` on every state in a pytree: for a `Mean`, this is the mean.
 
     Args:
-        states: Any pytree of states; with `flat`, a dict. An `Evaluation` in it stands for
+        states: Any pytree of states; with `flat`, a dict. An `Evaluation` in it is read as
             its states.
         flat: Give each cutoff a name of its own: "recall@1,5" becomes the scalars
-            "recall@1" and "recall@5". The cutoffs are read off the names, since a state
-            does not hold them. Where a name does not list as many cutoffs as the state
+            "recall@1" and "recall@5". The cutoffs are read from the names, because a state
+            does not hold them. If a name lists another number of cutoffs than the state
             has, like "mine", they are numbered: "mine[0]", "mine[1]" and so on.
         host: Return Python floats, and lists of them for several cutoffs, for json and
             loggers. All numbers are fetched from the device at once. `json.dumps` writes
@@ -314,7 +314,7 @@ def cutoffs(
 ) -> Iterator[tuple[str, str, EllipsisType | tuple[EllipsisType, int]]]:
     """Yields every cutoff in a dict of states: its name, the name of its state, its index.
 
-    The index picks the cutoff from the values of the state, also where it is stacked.
+    The index picks the cutoff from the values of the state, even if it is stacked.
 
     Raises:
         TypeError: if `states` is not a dict of states.
@@ -342,12 +342,12 @@ def cutoffs(
 
 
 def leaves_of(tree: object) -> list[Any]:
-    """Lists the states and `PerList`s of a pytree, and any other leaves it has."""
+    """Returns the states and `PerList`s of a pytree, and any other leaves it has."""
     return jax.tree.leaves(tree, is_leaf=lambda x: is_state(x) or _is_per_list(x))
 
 
 def check_leaves(tree: object, kind: type, name: str) -> None:
-    """Raises TypeError where a pytree holds anything but objects of a kind."""
+    """Raises TypeError if a pytree holds anything but objects of a kind."""
     for leaf in leaves_of(tree):
         if not isinstance(leaf, kind):
             held = f"a {type(leaf).__name__}"

@@ -32,9 +32,9 @@ Transform = Callable[[jax.Array], jax.Array]
 class Moments(NamedTuple):
     """The sums that a `Mean` holds, of weights w and values v, and the results from them.
 
-    On devices, sums are float pairs. On the host, they are float64 of NumPy, so that nothing
-    is compiled; methods therefore take `dtype`, the dtype of the state's floats. The number
-    of lists is `[]`, or stacked. Results have the axes `*k`: `len(k)` for a tuple of cutoffs
+    On devices, sums are float pairs. On the host, they are float64 of NumPy, so nothing is
+    compiled; methods therefore take `dtype`, the dtype of the state's floats. The number of
+    lists is `[]`, or stacked. Results have the axes `*k`: `len(k)` for a tuple of cutoffs
     and nothing for one cutoff; stacked axes come before it.
     """
 
@@ -272,12 +272,12 @@ def as_passed(values: jax.Array) -> jax.Array:
 
 
 def cutoff_shape_of(metric: list_arrays.ListArrays) -> tuple[int, ...]:
-    """Returns `[*k]`, the axes of values after those of lists."""
+    """Returns `[*k]`, the axes of values after the axes of lists."""
     return metric.values.shape[len(list_arrays.list_shape_of(metric)) :]
 
 
 def flags_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Array:
-    """Returns True if a flag holds at any cutoff: from `[…, *lists, columns]`."""
+    """Returns, for each list, True if a flag holds at any cutoff, `[…, *lists]`."""
     return jnp.any(flags, -1) if metric.cutoff_weights else flags[..., 0]
 
 

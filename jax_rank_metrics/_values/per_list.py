@@ -29,7 +29,7 @@ from jax_rank_metrics._values.state import (
     why_unreadable,
 )
 
-# Whether lists are being shown: an error of `mean` may show them in its own message.
+# True while a repr is made, because an error of `mean` may show the lists in its message.
 _is_showing = contextvars.ContextVar("_is_showing", default=False)
 
 
@@ -38,24 +38,23 @@ class PerList(list_arrays.ListArrays):
     """The values of a metric, one per list.
 
     Shapes:
-        values: `[*lists]`, or `[*lists, len(k)]` where k is a tuple; 0 where undefined.
+        values: `[*lists]`, or `[*lists, len(k)]` if k is a tuple; 0 where undefined.
         weights: `[*lists]`, the weight of each list in a mean; 0 for a list that does not
-            count: one without items, or whose weight is not above 0.
-        defined: `[*lists]` bool, whether the metric is defined for the list.
+            count, because it has no items or its weight is not above 0.
+        defined: `[*lists]` bool, True if the metric is defined for the list.
         undefined: The default of the argument `undefined` of `mean` and the other methods:
             "zero", "one" or "skip"; static.
-        cutoff_weights: Whether the weights of a list differ between cutoffs, as those of
-            `over` may; static. Then values, weights and `defined` are all
-            `[*lists, len(k)]`.
-        is_ratio: Whether `over` made the values; static. Then `compare` takes two systems
+        cutoff_weights: True if the weights of a list may differ between cutoffs, as after
+            `over`; static. Then values, weights and `defined` are all `[*lists, len(k)]`.
+        is_ratio: True if `over` made the values; static. Then `compare` takes two systems
             that weigh the lists differently, which is an error for other values.
-        is_share: Whether all values must lie in [0, 1], as those of recall do and those of
-            differences do not; static. Then means of hits and misses alone have the
-            interval of a proportion. Boolean values are shares in any case.
+        is_share: True if all values must lie in [0, 1], as for recall but not for
+            differences; static. Then means of hits and misses alone have the interval of a
+            proportion. Boolean values are shares in any case.
 
     Indexing selects lists, never cutoffs, by an integer, a slice, an array of integers or
-    of bools, or a tuple of these. An index out of bounds raises IndexError where it is
-    known; a traced index is treated as JAX treats it.
+    bools, or a tuple of any of them. A concrete index out of bounds raises IndexError; a
+    traced index is treated as JAX treats it.
 
     >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
     ...                 jnp.array([True, True, False]))
@@ -70,8 +69,8 @@ class PerList(list_arrays.ListArrays):
     def __repr__(self) -> str:
         """Shows the mean and the counts: `PerList(mean 0.500, 3 lists, 1 undefined)`.
 
-        Values of any shape but `[]` and `[number of lists]` open with their shape:
-        `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers only
+        The shape comes first unless it is `[]` or `[number of lists]`:
+        `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers, only
         the shape is shown: `PerList(traced, float32[3])`.
         """
         token = None
@@ -98,13 +97,13 @@ class PerList(list_arrays.ListArrays):
         """Returns the weighted mean over all lists, as a state that can be merged.
 
         Args:
-            undefined: The value that a list counts for where the metric is undefined:
-                "zero", "one", or "skip", which leaves the list out. None takes the choice
-                that the values were made with: "zero", unless a call such as
-                `evaluate_users` was passed another.
+            undefined: What a list counts as if its metric is undefined: "zero", "one", or
+                "skip", which leaves the list out. None is the choice that the values were
+                made with: "zero", unless a call such as `evaluate_users` was passed
+                another.
 
         Raises:
-            ValueError: if `undefined` is none of these.
+            ValueError: if `undefined` is another choice.
 
         >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
         ...                 jnp.array([True, True, False]))
@@ -123,13 +122,13 @@ class PerList(list_arrays.ListArrays):
 
         Args:
             floor: Every smaller value is raised to this number, which must be above 0;
-                static. It applies to undefined lists too, whose value is 0.
+                static. It applies to undefined lists, too, because their value is 0.
             undefined: See `mean`.
 
         Raises:
             TypeError: if the floor is not a Python number.
-            ValueError: if it is not above 0, or so small that JAX's default floats round
-                it to 0; if `undefined` is none of the options.
+            ValueError: if the floor is not above 0, or so small that JAX's default floats
+                round it to 0; if `undefined` is another choice.
 
         >>> lists = PerList(jnp.array([0.25, 1.0, 0.0]), jnp.ones(3), jnp.ones(3, bool))
         >>> f"{lists[:2].geometric_mean():.3f}", f"{lists.geometric_mean(1 / 32):.3f}"
@@ -158,13 +157,13 @@ class PerList(list_arrays.ListArrays):
         Args:
             edges: The edges of the bins, ascending; static. None is bins of equal width
                 on [0, 1].
-            bins: Number of bins where `edges` is None; otherwise ignored.
+            bins: Number of bins if `edges` is None; otherwise ignored.
             undefined: See `mean`.
 
         Raises:
             TypeError: if edges are not concrete numbers, or `bins` is not a Python int.
             ValueError: if edges do not ascend, or are fewer than two; if `bins` is below 1;
-                if `undefined` is none of the options.
+                if `undefined` is another choice.
 
         >>> lists = PerList(jnp.array([0.0, 0.2, 0.7, 1.0]), jnp.ones(4), jnp.ones(4, bool))
         >>> [f"{lists.quantiles().quantile(q):.2f}" for q in (0, 0.5, 1)]
@@ -197,19 +196,19 @@ class PerList(list_arrays.ListArrays):
 
         Args:
             groups: `[*lists]` integers, or bools for two groups. Lists with a number
-                outside 0 … num_groups − 1 belong to no group. Without `num_groups`, names
-                of groups of any kind, outside of `jax.jit`, as for `Evaluation.by`.
-            num_groups: Number of groups; static. None where groups are names.
+                outside 0 … num_groups − 1 belong to no group. Without `num_groups`, group
+                names of any kind, outside of `jax.jit`, as for `Evaluation.by`.
+            num_groups: Number of groups; static. None if groups are names.
             undefined: See `mean`.
 
         Returns:
-            States stacked along a first axis `[num_groups]`. They merge with those of
-            other batches and devices; `reduce` gives the mean of all groups together. Of
-            names, a dict from each to its state.
+            States stacked along a first axis `[num_groups]`. They merge with the states of
+            other batches and devices; `reduce` gives the mean of all groups together. For
+            names, a dict from each name to its state.
 
         Raises:
             TypeError: if groups are not integers, or `num_groups` is not a Python int.
-            ValueError: if shapes differ; if `undefined` is none of the options.
+            ValueError: if shapes differ; if `undefined` is another choice.
 
         >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3), jnp.ones(3, bool))
         >>> states = lists.by(jnp.array([0, 1, 1]), num_groups=2)
@@ -233,7 +232,7 @@ class PerList(list_arrays.ListArrays):
         if len(self._list_shape) == 1:
             groups = inputs.by_ids("groups", groups, range(*self._list_shape), "lists")
         array = inputs.array("groups", groups)
-        # An empty list, of which NumPy makes floats, holds integers as well.
+        # Pass on `groups`, not `array`: NumPy makes floats of an empty list of integers.
         groups = array if array.dtype == bool else inputs.integers("groups", groups)
         inputs.same_shape("groups", groups, "the lists", self._list_shape)
         return means_by_group(canonical(self), groups, num_groups, undefined)
@@ -241,30 +240,29 @@ class PerList(list_arrays.ListArrays):
     def over(self, denominator: "PerList") -> "PerList":
         """Returns the ratio to other values of the same lists, for a ratio of means.
 
-        Its mean is Σ weight·value / Σ weight·denominator: `mean` divides sums, where the
-        mean of the ratios of lists would count all lists alike. So the hits over the
-        relevant items of lists give micro-averaged recall, and discounted gains over
-        ideal ones weigh a list by what it could have gained. The standard error and the
-        interval are those of a ratio estimator (the delta method). Pure and jittable.
+        Its mean is Σ weight·value / Σ weight·denominator: `mean` divides sums, while a mean
+        of the ratios of lists would weigh lists by `weight` alone. For example, the hits
+        over the relevant items of lists give micro-averaged recall, and discounted gains
+        over ideal gains weigh a list by its ideal gain. The standard error and the interval
+        come from a ratio estimator (the delta method). Pure and jittable.
 
-        Where the values a/b depend on b, few lists of large b decide the ratio, and many
-        samples have not shown them: of 100 lists whose b is lognormal(1), 95 % intervals
-        held the true ratio in 89 % of simulations. Measure more lists, or compare two
-        systems.
+        If the values a/b depend on b, a few lists with a large b decide the ratio, and many
+        samples lack such lists: with 100 lists whose b is lognormal(1), 95 % intervals held
+        the true ratio in 89 % of simulations. Measure more lists, or compare two systems.
 
         Args:
             denominator: Values of at least 0, of the same lists and weights, with the same
                 cutoffs or with none.
 
         Returns:
-            The values a/b with the weights weight·b. It is undefined, of weight 0, where b
-            is 0 or undefined; where a is undefined, it counts as 0. Where b has cutoffs,
-            so do weights and `defined`.
+            The values a/b with the weights weight·b. A list is undefined, with weight 0, if
+            b is 0 or undefined; an undefined a counts as 0. If b has cutoffs, weights and
+            `defined` have cutoffs, too.
 
         Raises:
             ValueError: if lists, cutoffs or weights differ; if a value of the denominator
-                is below 0 or NaN. Inside `jax.jit`, weights are those of a, unchecked; a
-                list whose denominator is below 0 is undefined, and one whose denominator
+                is below 0 or NaN. Inside `jax.jit`, the weights of a are used unchecked; a
+                list whose denominator is below 0 is undefined, and a list whose denominator
                 is NaN has the value NaN and its own weight.
 
         References:
@@ -287,13 +285,14 @@ class PerList(list_arrays.ListArrays):
     ) -> "PerList":
         """Joins the lists of each cluster, such as the sessions of a user, to one list.
 
-        Lists of one user are alike, so that 400 sessions of 40 users say less about a mean
-        than 400 users. Errors, intervals and tests take lists to be independent, as joined
-        lists are, so that theirs are cluster-robust. The mean stays the same.
+        Lists of one user are similar, so 400 sessions of 40 users say less about a mean
+        than 400 users. Errors, intervals and tests assume independent lists. Joined lists
+        are independent, so their errors, intervals and tests are cluster-robust. The mean
+        stays the same.
 
         It runs on the host, outside of `jax.jit`, and is exact when all lists of a cluster
         lie within one call. Across batches and hosts, pass the ids to `bootstrap`, which
-        resamples together whatever shares an id.
+        resamples lists with the same id together.
 
         Args:
             ids: `[*lists]`, the id of the cluster of each list: integers, strings or any
@@ -303,13 +302,13 @@ class PerList(list_arrays.ListArrays):
         Returns:
             A list for each cluster, in the order in which ids first appear (`pack(ids).ids`
             names them): the weighted mean of its lists, with the sum of their weights. A
-            cluster of which no list counts has the weight 0. Arrays are of NumPy or JAX as
-            those of the lists are.
+            cluster in which no list counts has the weight 0. Arrays are NumPy or JAX
+            arrays, like the arrays of the lists.
 
         Raises:
             TypeError: if lists or ids are traced, or ids cannot be the keys of a dict.
             ValueError: if there is not one id for each list, if an id is missing, if lists
-                lie on several hosts, or if `undefined` is none of the options.
+                lie on several hosts, or if `undefined` is another choice.
 
         References:
             Deng, Knoblich & Lu, Applying the delta method in metric analytics, KDD 2018.
@@ -326,10 +325,10 @@ class PerList(list_arrays.ListArrays):
 
 
 def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
-    """Returns `undefined`, or the default that the lists hold where it is None.
+    """Returns `undefined`, or the default that the lists hold if it is None.
 
     Raises:
-        ValueError: if `undefined` is none of the options.
+        ValueError: if `undefined` is another choice.
     """
     choice = lists.undefined if undefined is None else undefined
     inputs.option("undefined", choice, Undefined)
@@ -337,11 +336,11 @@ def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
 
 
 def undefined_unless(lists: PerList, is_kept: np.ndarray | jax.Array) -> PerList:
-    """Returns the same lists, of which those that are not kept are undefined.
+    """Returns the same lists, but lists that are not kept are undefined.
 
     Args:
         lists: Values of NumPy, or of JAX.
-        is_kept: `[*lists]` bool, of the same library.
+        is_kept: `[*lists]` bool, an array of the same library.
     """
     defined = lists.defined & arithmetic.widen(is_kept, lists.defined)
     values = arithmetic.where_kept(defined, lists.values, 0)
@@ -349,11 +348,11 @@ def undefined_unless(lists: PerList, is_kept: np.ndarray | jax.Array) -> PerList
 
 
 def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
-    """Returns lists that weigh so many times as much; those of weight 0 do not count.
+    """Returns lists whose weights are multiplied; lists with the factor 0 do not count.
 
     Args:
         lists: Values of NumPy, or of JAX.
-        weights: `[*lists]`, at least 0, of the same library.
+        weights: `[*lists]`, the factors, at least 0, an array of the same library.
     """
     factors = arithmetic.widen(weights, lists.weights).astype(lists.weights.dtype)
     return dataclasses.replace(
@@ -373,7 +372,7 @@ def _check_denominator(a: PerList, b: PerList) -> None:
     if not all(map(inputs.is_readable, (b.values, b.weights, b.defined))):
         return
     values, _, defined = list_arrays.columns_of(b)
-    is_wrong = ~(values >= 0) & defined  # not "< 0", which NaN is not
+    is_wrong = ~(values >= 0) & defined  # unlike "< 0", this is True for NaN
     if is_wrong.any():
         index, column = inputs.first_index(is_wrong)
         raise ValueError(
@@ -386,7 +385,7 @@ def _check_denominator(a: PerList, b: PerList) -> None:
 def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Computes the values, weights and `defined` of `PerList.over`.
 
-    Weights and `defined` have cutoffs where b or the weights of a have them.
+    Weights and `defined` have cutoffs if b or the weights of a have them.
     """
     num_axes = len(list_arrays.list_shape_of(a))
     a, b = shards.align_with_sharded((a, b), num_axes)
@@ -407,7 +406,7 @@ def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
                 with_cutoffs, (denominator, weights, is_counted)
             )
     values = arithmetic.ratio(numerator, arithmetic.widen(denominator, numerator))
-    # Of a list whose divisor is unknown, so are the value and what it adds to the sums.
+    # If the divisor is NaN, make the value NaN and keep the weight, so sums are NaN, too.
     is_unknown = is_counted & jnp.isnan(denominator)
     values = jnp.where(arithmetic.widen(is_unknown, values), jnp.nan, values)
     denominator = jnp.where(is_unknown, jnp.ones_like(denominator), denominator)

@@ -1,9 +1,9 @@
 """Remarks on labels, scores and ids: legal values that look like a mistake.
 
-`jrm.check` returns them. Drivers, `join` and the command warn of those that they share.
+`jrm.check` returns them. Drivers, `join` and the command warn of some of them.
 
 Thresholds are set so that sound data triggers no remark: chance, or a common habit, must
-be an unlikely explanation of what the remark says.
+be an unlikely explanation of the observation.
 """
 
 import math
@@ -32,13 +32,14 @@ class FlatLists(NamedTuple):
 
     Attributes:
         labels: `[items]` float64.
-        scores: `[items]` float64, or None: those that metrics compare.
-        exists: `[items]` bool; False where masked, of a negative label or of no list.
-        relevant: `[items]` bool, a subset of those that exist.
+        scores: `[items]` float64, the scores that metrics compare, or None.
+        exists: `[items]` bool; False for items that are masked, have a negative label or
+            are in no list.
+        relevant: `[items]` bool, True for some of the existing items.
         list_numbers: `[items]` int, the list of each item; lists of all leading axes are
             numbered together.
         shape: The leading axes, whose product is the number of lists.
-        exact_scores: `[items]`, the scores as they were passed, if metrics round them.
+        exact_scores: `[items]`, the scores before rounding, if metrics round them.
         in_order: The names of metrics that read tied items in one order by a hash.
     """
 
@@ -56,7 +57,7 @@ class FlatLists(NamedTuple):
         return np.bincount(self.list_numbers[items], minlength=math.prod(self.shape))
 
     def sum_items(self, values: np.ndarray, items: np.ndarray) -> np.ndarray:
-        """Sums values in each list over the items where a bool array is True; `[lists]`."""
+        """Sums values in each list over items for which a bool array is True; `[lists]`."""
         size = math.prod(self.shape)
         return np.bincount(self.list_numbers[items], values[items], minlength=size)
 
@@ -77,7 +78,7 @@ def _with_example(
 
 
 def remark_on_lists(lists: FlatLists, threshold: Number) -> list[str]:
-    """Remarks on labels, and on scores where there are any."""
+    """Remarks on labels, and on scores if there are any."""
     if lists.scores is not None and (swapped := _swapped(lists, lists.scores)):
         return swapped  # further remarks would only follow from this one
     remarks = [
@@ -156,7 +157,7 @@ def infinite_scores(subject: str) -> str:
     """Returns the remark that the subject, such as some lists, holds the score −inf."""
     return (
         f"scores are -inf in {subject}; -inf is the lowest score, and such items are "
-        "ranked and may be found: mask or exclude those that must not be"
+        "ranked and may be found: mask or exclude items that must not be found"
     )
 
 
@@ -164,9 +165,9 @@ def colliding_scores(subject: str, dtype: str, cure: str) -> str:
     """Returns the remark that scores collide in the subject, such as some lists.
 
     Args:
-        subject: Where that happens.
-        dtype: The dtype in which scores that differ become equal.
-        cure: What to pass.
+        subject: The lists in which scores collide, such as "2 of 5 lists".
+        dtype: The dtype in which different scores become equal.
+        cure: The advice on the scores to pass.
     """
     return (
         f"scores that differ become equal in {dtype}, in which they are compared, and "
@@ -175,7 +176,7 @@ def colliding_scores(subject: str, dtype: str, cure: str) -> str:
 
 
 def _infinite(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Remarks on existing items with the score −inf, unless every score is."""
+    """Remarks on existing items with the score −inf."""
     is_lowest = lists.exists & np.isneginf(scores)
     if not is_lowest.any():
         return []
@@ -190,14 +191,14 @@ def collides(
     labels: np.ndarray,
     num_lists: int,
 ) -> np.ndarray:
-    """Returns the lists with exact scores that collide and move a metric, `[lists]` bool.
+    """Returns True for lists whose scores collide and can move a metric, `[lists]` bool.
 
-    Items whose exact scores differ have the same score, and labels that differ too.
+    In such a list, items have the same score, but their exact scores and labels differ.
 
     Args:
         list_numbers: `[items]` int, the list of each item.
-        scores: `[items]`, as metrics compare them.
-        exact_scores: `[items]`, those that were passed.
+        scores: `[items]`, the scores that metrics compare.
+        exact_scores: `[items]`, the scores before rounding.
         labels: `[items]`.
         num_lists: The number of lists.
     """
@@ -227,7 +228,7 @@ def _where_labels_collide(
 
 
 def remark_on_collisions(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Remarks on scores that metrics cannot tell apart, though they differ."""
+    """Remarks on scores that differ, but that metrics cannot tell apart."""
     if lists.exact_scores is None:
         return []
     where = _where_labels_collide(lists, scores, lists.exact_scores)
@@ -250,7 +251,7 @@ def read_in_one_order(where: str, names: Sequence[str]) -> str:
     """Returns the remark that items tie somewhere, and metrics read them in one order."""
     return (
         f"{TIED} {where}, and {', '.join(names)} has no formula for the mean over their "
-        "orders: one order by a hash was read; a key= draws one for each"
+        "orders: one order by a hash was read; pass key= to draw an order for each list"
     )
 
 
@@ -264,8 +265,8 @@ def remark_on_cutoffs(
 
     Args:
         lists: The lists.
-        scores: `[items]`, as metrics compare them.
-        cutoffs: Those of each metric by its name; others than ints are passed over.
+        scores: `[items]`, the scores that metrics compare.
+        cutoffs: The cutoffs of each metric by its name; only ints are read.
         measure: Returns the values of these metrics for other scores, `[items]` int32.
     """
     ks = {k for of_metric in cutoffs.values() for k in of_metric if isinstance(k, int)}
@@ -276,7 +277,7 @@ def remark_on_cutoffs(
     _, start_of_list, _ = _divided(numbers, np.zeros(at.size))
     groups, start, size = _divided(numbers, -scores[at])
     above = start - start_of_list
-    # Where labels are equal, an order moves nothing.
+    # If all labels of tied items are equal, their order moves nothing.
     orders = [_divided(groups, sign * labels) for sign in (-1, 1)]
     varies = orders[0][2] < size
     crosses = {k: varies & (above < k) & (k < above + size) for k in sorted(ks)}
@@ -318,14 +319,15 @@ def remark_on_cutoffs(
 def _divided(
     groups: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Divides groups into those of equal values, smallest first.
+    """Divides groups into groups of equal values, the smallest value first.
 
     Args:
         groups: `[items]` int64, the group of each item.
         values: `[items]`.
 
     Returns:
-        The new group of each item, how many items are in groups before it, and its size.
+        For each item: its new group, the number of items in groups before it, and the
+        group's size.
     """
     distinct, keys = np.unique(values, return_inverse=True)
     _, new, sizes = np.unique(
@@ -406,24 +408,24 @@ def reversed_scores(where: str) -> str:
 
 
 def remark_on_weights(name: str, weights: np.ndarray) -> list[str]:
-    """Remarks on weights that are NaN or negative, which mask what they weigh."""
+    """Remarks on weights that are NaN or negative, which mask items or lists."""
     is_odd = ~(weights >= 0)
     if not is_odd.any():
         return []
     index = inputs.first_index(is_odd)
     return [
-        f"{name} is {weights[index]} at {index}, which leaves out what it weighs, as 0 "
+        f"{name} is {weights[index]} at {index}, which leaves out the item or list, as 0 "
         "does; pass 0 there if that is meant"
     ]
 
 
 def remark_on_one_list(num_items: _Count, num_relevant: _Count, cure: str) -> list[str]:
-    """Remarks if the only list is so long that it may be those of many queries."""
+    """Remarks if the only list is so long that it may hold the items of many queries."""
     if num_items <= 1000 or num_relevant < 50:
         return []
     return [
-        f"one list of {num_items} items, {num_relevant} of them relevant, is all there "
-        f"is; if it holds the items of several queries, {cure}"
+        f"there is only one list, of {num_items} items, {num_relevant} of them relevant; "
+        f"if it holds the items of several queries, {cure}"
     ]
 
 
@@ -433,8 +435,8 @@ def remark_on_padding(
     """Remarks on negative labels, unless they look like padding.
 
     Padding has one value, at the end of rows: `[2, 0, -1, -1]`. Packed lists need none,
-    so any negative label in them is odd. `labels` and `unmasked`, True for items that
-    mask and segments leave, are `[*lists, items]`.
+    so any negative label in them is odd. `labels` and `unmasked` are `[*lists, items]`;
+    `unmasked` is True for items that mask and segments keep.
     """
     odd = negative = unmasked & (labels < 0)
     if not packed and np.unique(labels[negative]).size < 2:
@@ -446,8 +448,8 @@ def remark_on_padding(
     index = inputs.first_index(odd)
     return [
         f"{np.count_nonzero(negative)} of {np.count_nonzero(unmasked)} labels are "
-        f"negative, as {labels[index]:g} at {index}, and leave the ranking as padding "
-        "does; pass 0 for items that are not relevant, and mask what is padding"
+        f"negative, as {labels[index]:g} at {index}, and their items are left out as "
+        "padding; pass 0 for items that are not relevant, and mask padding"
     ]
 
 
@@ -455,7 +457,7 @@ def remark_on_mask(mask: np.ndarray) -> list[str]:
     """Remarks on lists that are wholly masked, except for padding lists at the end."""
     exists = np.any(mask, axis=-1).reshape(-1)
     hidden = ~exists
-    cure = "pass ~mask, if it is True where there is padding: True is what exists"
+    cure = "pass ~mask, if mask is True for padding: it must be True for existing items"
     if mask.size and not exists.any():
         return [f"the mask hides every item of every list; {cure}"]
     num_lists = exists.size - np.argmax(exists[::-1]) if exists.size else 0
@@ -469,9 +471,9 @@ def remark_on_mask(mask: np.ndarray) -> list[str]:
 def remark_on_segments(segment_ids: np.ndarray, num_segments: int) -> list[str]:
     """Remarks if items seem to hold the size of their list, in place of its number.
 
-    A size then stands as often as it says, or a multiple of that where neighbours have one
-    size. Two ids may do so by chance, so there have to be three, or the only one has to
-    stand for all lists.
+    The size n then stands for n items in a row, or for a multiple of n if neighbouring
+    lists have the same size. Two ids may do so by chance, so there have to be three, or a
+    single id for all lists.
     """
     if segment_ids.ndim > 1 or segment_ids.min(initial=1) < 1:
         return []
@@ -488,7 +490,7 @@ def remark_on_segments(segment_ids: np.ndarray, num_segments: int) -> list[str]:
 
 
 def _keys(*ids: np.ndarray) -> list[np.ndarray]:
-    """Returns integer keys of ids `[lists, …]`, equal where both list and id are equal."""
+    """Returns integer keys of ids `[lists, …]`, equal if both list and id are equal."""
     flat = np.concatenate([array.reshape(-1) for array in ids])
     _, dense = np.unique(flat, return_inverse=True)
     parts = np.split(dense, np.cumsum([array.size for array in ids])[:-1])
@@ -507,7 +509,7 @@ def remark_on_excluded(
 ) -> list[str]:
     """Remarks on lists whose relevant items are all excluded.
 
-    `relevant_ids` and `relevant`, True where an id is relevant, are `[lists, ids]`, and
+    `relevant_ids` and `relevant` are `[lists, ids]`; `relevant` is True for relevant ids.
     `exclude_ids` is `[lists, excluded]`. `shape` holds the leading axes of the caller.
     """
     relevant_keys, excluded_keys = _keys(relevant_ids, exclude_ids)
@@ -520,8 +522,8 @@ def remark_on_excluded(
     example = relevant_ids[row, np.argmax(relevant[row])]
     return [
         f"{ALL_EXCLUDED} "
-        f"{_with_example(unreachable, has_relevant, shape)}, {example} among them, so "
-        "that metrics are undefined there; take relevant ids out of exclude_ids"
+        f"{_with_example(unreachable, has_relevant, shape)} (such as id {example}), so "
+        "metrics are undefined there; take relevant ids out of exclude_ids"
     ]
 
 
@@ -544,8 +546,8 @@ def remark_on_retrieved(
         example = retrieved_ids[row, np.argmax(repeats[row])]
         remarks.append(
             "retrieved_ids hold an id twice in "
-            f"{_with_example(has_repeat, has_retrieved, shape)}, {example} there; pass "
-            "each once, later ones are not relevant and keep their rank"
+            f"{_with_example(has_repeat, has_retrieved, shape)} (id {example}); pass each "
+            "id once, because repeats are not relevant but keep their rank"
         )
     relevant_keys, retrieved_keys = _keys(relevant_ids, retrieved_ids)
     hits = relevant & np.isin(relevant_keys, retrieved_keys)
@@ -553,6 +555,6 @@ def remark_on_retrieved(
     if num_lists >= 10 and not hits.any():
         remarks.append(
             f"none of the relevant ids was retrieved in any of {num_lists} lists; pass "
-            "ids that number items alike, such as both from 0"
+            "ids that number items in the same way, such as both from 0"
         )
     return remarks

@@ -16,7 +16,7 @@ from jax_rank_metrics._values.double_floats import canonical, merge_two, reduce_
 S = TypeVar("S", bound="State")
 T = TypeVar("T")
 
-_MAX_SHOWN = 10  # cutoffs, of which there may be one for each rank
+_MAX_SHOWN = 10  # cutoffs; a state may have one for each rank
 
 
 class State(abc.ABC):
@@ -26,21 +26,21 @@ class State(abc.ABC):
     devices. The type of a leaf says how:
         `FloatPair`: a sum of floats; adds without drift.
         int32: a count, at least 0; adds, and stays at 2³¹ − 1 once it is there.
-        any other float: a maximum; −inf where there is no value yet.
+        any other float: a maximum; −inf if there is no value yet.
 
     A kind of state is a class under `pytree` of such leaves. It defines `compute`, and has
-    a leaf `counts` of shape `[2]`: the number of lists that entered, and of undefined
-    lists. A class that names this leaf differently overrides `_tally`. What must be equal
-    for two states to merge, such as the edges of bins, is a static field. States stacked by
-    vmap, scan or pmap have the stacked axes before those of every leaf.
+    a leaf `counts` of shape `[2]`: the number of lists that entered, and the number of
+    undefined lists. A class that names this leaf differently overrides `_tally`. Fields
+    that must be equal for two states to merge, such as the edges of bins, are static. If
+    states are stacked by vmap, scan or pmap, every leaf begins with the stacked axes.
 
     Its repr is read in error messages and in debuggers, so it never raises: not inside
-    `jax.jit`, not for the shapes that `jax.eval_shape` returns, and not for whatever else
-    JAX puts in place of arrays.
+    `jax.jit`, not for the shapes that `jax.eval_shape` returns, and not for other objects
+    that JAX puts in place of arrays.
     """
 
     counts: jax.Array
-    _must_share = "the same cutoffs"  # what two states must have in common to merge
+    _must_share = "the same cutoffs"  # required of two states that merge, for errors
     _text = "{}"  # the format of the numbers of `_shown`
 
     @property
@@ -54,7 +54,7 @@ class State(abc.ABC):
 
     @property
     def undefined(self) -> jax.Array:
-        """Number of lists of weight > 0 where the metric was undefined, `[]` int32."""
+        """Number of lists of weight > 0 with an undefined metric, `[]` int32."""
         return self._tally[..., 1]
 
     @property
@@ -89,7 +89,7 @@ class State(abc.ABC):
 
     @abc.abstractmethod
     def compute(self) -> jax.Array:
-        """The number that summarises all lists, `[]` or `[*k]`; 0 where nothing counted."""
+        """The number that summarises all lists, `[]` or `[*k]`; 0 if no list counted."""
 
     def _shown(self) -> tuple[jax.Array, ...]:
         """Numbers to print, each of the shape of `compute`."""
@@ -116,11 +116,11 @@ class State(abc.ABC):
                 return f"{name}({', '.join([*why_unreadable(self), *axes, kind])})"
             numbers, counts = shown_numbers(local)
             return f"{name}({self._text.format(*numbers)}, {counts})"
-        except Exception as error:  # leaves that are no arrays, or not those of a state
+        except Exception as error:  # leaves may not be arrays, or not fit a state
             return f"{name}({fields_text(self, error)})"
 
     def _repr_html_(self) -> str | None:
-        """Returns HTML for a notebook; None where the repr has no numbers either."""
+        """Returns HTML for a notebook; None if the repr has no numbers either."""
         try:
             local = local_copy(self)
             if local is None or self._stacked:
@@ -166,7 +166,7 @@ def shape_of(state: State) -> jax.ShapeDtypeStruct:
 
 
 def check_mergeable(first: State, second: State) -> None:
-    """Raises ValueError where two states of one kind cannot be added.
+    """Raises ValueError if two states of one kind cannot be added.
 
     They may have different cutoffs or static fields, be stacked differently, or, inside
     `jax.shard_map`, one may be equal on all devices and the other not.
@@ -184,7 +184,7 @@ def check_mergeable(first: State, second: State) -> None:
     for pair in zip(*leaves, strict=True):
         shapes = list(map(jnp.shape, pair))
         if shapes[0] != shapes[1]:
-            # Without the leading axes that they share, the shapes are those of cutoffs.
+            # Leave out the leading axes that they share, so that cutoffs remain.
             shared = os.path.commonprefix(shapes)
             a, b = (shape[len(shared) :] for shape in shapes)
             raise ValueError(
@@ -193,7 +193,7 @@ def check_mergeable(first: State, second: State) -> None:
             )
     if not any(isinstance(leaf, Tracer) for leaf in (*leaves[0], *leaves[1])):
         return  # outside of `jax.shard_map`
-    # The sum would vary over the devices, with the lists of the equal state on each.
+    # Such a sum would hold the lists of the equal state once on each device.
     for name in meshes.varying_axes(first) ^ meshes.varying_axes(second):
         raise ValueError(
             f"merge: one state is equal on all devices of the mesh axis {name!r}, and the "
@@ -204,7 +204,7 @@ def check_mergeable(first: State, second: State) -> None:
 
 
 def check_stacked(state: State) -> None:
-    """Raises ValueError where a state has no leading axis to reduce."""
+    """Raises ValueError if a state has no leading axis to reduce."""
     if not state._stacked:
         raise ValueError(
             "stacked holds a state without a leading axis; pass states stacked by "
@@ -213,7 +213,7 @@ def check_stacked(state: State) -> None:
 
 
 def is_state(tree: Any) -> bool:
-    """Whether a node of a pytree is a state, for `jax.tree.map(…, is_leaf=…)`."""
+    """True if a node of a pytree is a state, for `jax.tree.map(…, is_leaf=…)`."""
     return isinstance(tree, State)
 
 
@@ -225,7 +225,7 @@ def number(x: float | np.ndarray) -> str:
 
 
 def fields_text(tree: Any, error: Exception) -> str:
-    """Shows the fields, and, where they hold arrays, why no number comes of these."""
+    """Shows the fields, and the error of computing numbers if all leaves are arrays."""
     names = [field.name for field in dataclasses.fields(tree)]
     texts = [f"{name}={getattr(tree, name)!r}" for name in names]
     if all(isinstance(leaf, (jax.Array, np.ndarray)) for leaf in jax.tree.leaves(tree)):
@@ -242,7 +242,7 @@ def shown_numbers(state: State) -> tuple[list[str], str]:
         )
     lists, undefined = int(lists), int(undefined)  # a caller may have cast them
     counts = f"{lists} list{'' if lists == 1 else 's'}"
-    # For equal weights the effective number is that of the lists, up to rounding.
+    # For equal weights, the effective number is the number of lists, up to rounding.
     if size is not None and np.min(size, initial=np.inf) < 0.995 * lists:
         texts = [
             f"{n:.3g}" if n < 1000 else f"{n:.0f}" for n in (np.min(size), np.max(size))
@@ -252,7 +252,7 @@ def shown_numbers(state: State) -> tuple[list[str], str]:
 
 
 def numbers_text(values: np.ndarray) -> str:
-    """Formats a number, or those of the first cutoffs: `[0.500, 0.250]`."""
+    """Formats a number, or the numbers of the first cutoffs: `[0.500, 0.250]`."""
     if not np.ndim(values):
         return number(values)
     ellipsis = ["…"] * (len(values) > _MAX_SHOWN)
@@ -262,12 +262,12 @@ def numbers_text(values: np.ndarray) -> str:
 def local_copy(tree: T) -> T | None:
     """Returns the tree with arrays of NumPy, or None if this host cannot read them all.
 
-    What is computed with them depends on no mesh, as the arrays themselves may do.
+    Computations with them do not depend on a mesh, as computations with the tree may.
     """
     leaves, structure = jax.tree.flatten(tree)
     local_leaves = []
     for leaf in leaves:
-        # A list of values in NumPy holds its scalars.
+        # The arrays of a single list are NumPy scalars if it was selected in NumPy.
         kinds = (jax.Array, np.ndarray, np.generic)
         if isinstance(leaf, Tracer) or not isinstance(leaf, kinds):
             return None
@@ -275,7 +275,7 @@ def local_copy(tree: T) -> T | None:
             if leaf.is_deleted():
                 return None
             if not leaf.is_fully_addressable:
-                # To compute with it, every other host would have to take part.
+                # Do not compute with it here, because all hosts would have to join in.
                 if not leaf.is_fully_replicated:
                     return None
                 leaf = leaf.addressable_data(0)
@@ -284,7 +284,7 @@ def local_copy(tree: T) -> T | None:
 
 
 def why_unreadable(tree: object) -> list[str]:
-    """Says in a word why no number can be read of a tree; empty where nothing is known."""
+    """Returns in one word why a tree's numbers cannot be read; empty if unknown."""
     leaves = jax.tree.leaves(tree)
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         return ["traced"]
