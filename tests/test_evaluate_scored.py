@@ -294,7 +294,9 @@ def test_hashes_of_items_order_ties(table):
 
 def test_remarks():
     rows = {"qid": [0] * 2000, "label": [0, 1] * 1000, "score": np.arange(2000.0)}
-    with pytest.warns(UserWarning, match="only one list, of 2000 items.*lists forgotten"):
+    with pytest.warns(
+        UserWarning, match="only one list, of 2000 items.*lists forgotten"
+    ):
         jrm.evaluate_scored("mrr", rows)
     with pytest.warns(UserWarning, match="none of 2 items of 2 lists is relevant"):
         jrm.evaluate_scored("mrr", {"qid": [0, 1], "label": [0, 0], "score": [1, 2]})

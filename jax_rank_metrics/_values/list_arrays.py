@@ -43,7 +43,7 @@ class ListArrays:
 
     @property
     def has_cutoffs(self) -> bool:
-        """True if the last axis of values is cutoffs."""
+        """True if the last axis of values is the axis of cutoffs."""
         return self.cutoff_weights or jnp.ndim(self.values) > jnp.ndim(self.weights)
 
     @property

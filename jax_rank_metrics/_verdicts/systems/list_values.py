@@ -256,7 +256,9 @@ def in_one_order(
 def common_undefined(
     choices: Iterable[tuple[str, Undefined | None]],
 ) -> Undefined | None:
-    """Returns the `undefined` that all values were measured with; None is "zero".
+    """Returns the `undefined` that all values were measured with; None if unknown.
+
+    Callers read None as "zero".
 
     Args:
         choices: The name of values, for errors, and the choice that they were measured
