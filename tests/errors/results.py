@@ -110,7 +110,7 @@ CASES = {
     "marks of no baselines": (ValueError, "compare is []; pass the name of one", lambda: jrm.table(RUNS, compare=[]), lambda: jrm.table(RUNS, compare=["bm25"])),
     "marks of one run": (ValueError, "one of several runs", lambda: jrm.table(RUNS["bm25"], compare="bm25"), lambda: jrm.table({"bm25": {"mrr": A}, "mine": {"mrr": B}}, compare="bm25")),
     "marks of a metric": (ValueError, "of the form {run: {metric: values}}", lambda: jrm.table(RUNS["noisy"], compare="mrr"), lambda: jrm.table({"noisy": {"mrr": B}, "mine": {"mrr": A}}, compare="noisy")),
-    "marks without systems": (ValueError, "none of them is a run", lambda: jrm.table(RUNS, compare=jrm.Comparisons([COMPARISON]))),
+    "marks without systems": (ValueError, "none of them is a run.*; pass comparisons of these runs", lambda: jrm.table(RUNS, compare=jrm.Comparisons([COMPARISON])), lambda: jrm.table(RUNS, compare=jrm.compare(RUNS))),
     "marks of numbers": (TypeError, "compare is a dict; pass the name", lambda: jrm.table(RUNS, compare={"noisy": 1.0}), lambda: (jrm.table(RUNS, compare="noisy"), jrm.table(RUNS, compare=["noisy", "bm25"]), jrm.table(RUNS, compare=jrm.compare(RUNS)))),
     "marks of a level": (TypeError, "compare is 0.05; pass the name of the baseline", lambda: jrm.table(RUNS, compare=0.05), lambda: jrm.table(RUNS, compare="noisy", level=0.95)),
     "marks of states": (TypeError, "results['bm25']['mrr'] is a Mean; pass what `measure` returns", lambda: jrm.table({run: {"mrr": MEAN} for run in RUNS}, compare="bm25"), lambda: (jrm.table(RUNS, compare="bm25"), jrm.table({run: {"mrr": MEAN} for run in "ab"}, compare=jrm.compare({run: {"mrr": A} for run in "ab"})))),
