@@ -240,7 +240,7 @@ def test_every_source_knows_what_items_are(rng):
     counted = jrm.rank_scores(scores, relevant, **known)
     lists = jrm.serendipity.of(counted, k=KS)
     np.testing.assert_allclose(lists.values, expected["serendipity"].values, rtol=2e-5)
-    with pytest.raises(ValueError, match="worth something by a column of theirs"):
+    with pytest.raises(ValueError, match="have values that depend on their columns"):
         jrm.miscalibration.of(counted)
 
 
@@ -278,7 +278,7 @@ def test_what_users_have_seen_is_their_profile(how, rng):
         np.testing.assert_allclose(
             lists.mean().compute(), np.sum(after) / np.sum(before) - 1, rtol=1e-5
         )
-        with pytest.raises(ValueError, match="nothing was passed; .* seen to evaluate"):
+        with pytest.raises(ValueError, match="but none were passed; .* seen to evaluate"):
             facts = {"genres": genres}
             jrm.evaluate_users(names[1], scores, relevant, item_columns=facts)
 

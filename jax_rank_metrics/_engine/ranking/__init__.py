@@ -1,41 +1,44 @@
-"""Rankings, which every formula reads: items with places, and the pool of judged items.
+"""Rankings as formulas read them: items with places, and the pool of judged items.
 
     a source   makes   RankingData      arrays, which cross jit, vmap and pickle
-    jrm.rank   returns Ranking(data)    the reader, of which the data is the only leaf
+    jrm.rank   returns Ranking(data)    the reader, whose only pytree child is the data
     a call     makes   Cache()          for one trace: the results that its metrics share
-    a metric   gets    Ranking(data)    of `data.under(…)`, ties read as it wants
+    a metric   gets    Ranking(data)    of `data.under(…)`, which reads ties as it asks
     a verb     calls   a function of the data, such as `sums.expected`
 
-Formulas never name an axis, so that they hold for every layout, and return a `PerList`.
-A `Ranked` holds the scores 9 7 7 7 4 with the labels 1 0 1 1 0 in one of two ways, if they
-have neither soft ranks nor an order that is known without keys:
+The verbs are the methods of `Ranking` that formulas call. Formulas never name an axis, so
+they work for every layout, and they return a `PerList`.
 
-    first ranks    `keys`, of which three ranks hold 9 7 7. A 7 is missing: the pool tells
-                   that the group across the cut has 3 items with the labels 0 + 1 + 1, and
-                   the last item held stands for all of them, at a place with 1 item above
-                   and 3 tied. precision@3 is (1 + 2·⅔) / 3
-    counted        `above` and `tied` of the relevant items, 0 1 1 and 1 3 3. All others are
-                   unlisted: they have the label 0, must be worth 0, and are counted by
-                   places as `Amount` says
+Take the scores 9 7 7 7 4 with the labels 1 0 1 1 0. Unless places are soft, or the order is
+known without keys, a `Ranked` holds these items in one of two ways:
 
-While it is traced, a ranking of first ranks may also hold what counts places. Metrics then
-read counted places, which compile to less. Where these do not suffice, `UnknownPlaceError`
-says so, and all ranks are read; every check of unlisted items must raise it.
+    first ranks    `keys`. If three ranks are held, they are 9 7 7, and one 7 is missing.
+                   The pool tells that the tie group across the cut has 3 items, and that
+                   their labels sum to 2. The last item held stands for the whole group, at
+                   a place with 1 item above and 3 tied. precision@3 is (1 + 2·⅔) / 3
+    counted        `above` and `tied` of the relevant items: 0 1 1 and 1 3 3. All other
+                   items are unlisted: they have the label 0 and must be worth 0. `Amount`
+                   says how sums over the items above a place include them
+
+While it is traced, a ranking of first ranks may also hold a function that counts places.
+Metrics then read the counted places, because they compile to less code. If a metric needs
+other places, `UnknownPlaceError` is raised, and the first ranks are read instead. So every
+check of unlisted items must raise this error.
 
     ranking_data.py    `RankingData`, and how a metric reads it while it is traced
-    ranked_items.py    items that have places, whichever way these are known
-    pools.py           the pool, with its scores or not, and the group across the cut
+    ranked_items.py    items that have places, ordered or counted
+    pools.py           the pool, with or without its scores, and the group across the cut
     cache.py           results that the metrics of one call share
-    item_fns.py        items as formulas read them, and what functions of items give
+    item_fns.py        items as formulas read them, and the values of functions of items
     ranking.py         `Ranking`: the verbs, documented; each is a function of the data:
     sums.py            `expected_sum` and `expected_max`
     stops.py           `expected_first`
     concordance.py     `pairs`: how far two orders agree
     totals.py          `pool_sum`, `num_relevant`, `cutoffs` and other totals of a list;
-                       lists without a value: of NaN scores, or of gains that overflow
+                       lists without a value, because a score is NaN or a gain overflows
     best_order.py      `ideal_sum`, `ideal_first` and the greedy order of subtopics
-    unlisted.py        what items are worth that are not listed
-    browsing.py        beside the verbs: a user who goes on by what was gained so far
+    unlisted.py        the value of items that are not listed
+    browsing.py        beside the verbs: a user who reads on depending on the gain so far
 """
 
 from jax_rank_metrics._engine.ranking.cache import Cache as Cache

@@ -19,7 +19,8 @@ from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, inputs, meshes
 from jax_rank_metrics._ground.types import Cut, PositionFn
 
-# Gains that differ by less than this share of the larger differ by rounding alone.
+# Gains count as equal if they differ by at most this share of the larger one: rounding
+# alone may cause such a difference.
 _EQUAL = 1e-6
 
 # The values of the pool, largest first, and their layout.
@@ -37,8 +38,8 @@ def ideal_sum(
     values, layout = _best_values(data, item_fn, ks, monotone)
     items_held, dtype = data.items_held, data.dtype
     if items_held is not None and layout.is_rectangular:
-        # Pad to the number of ranks held, so that a list in its best order adds up
-        # the same terms in the same order as its ideal, and has exactly its value.
+        # Pad to the number of ranks held. A list in its best order then adds up the same
+        # terms in the same order as its ideal, so that both sums are exactly equal.
         num_missing = items_held.items.exists.shape[-1] - values.shape[-1]
         values = arithmetic.pad_items(values, after=max(num_missing, 0))
     place_sum = tie_groups.sum_of_slots(layout, values, dtype)
@@ -49,11 +50,12 @@ def ideal_sum(
 
 @jax.custom_jvp
 def _terms(values: jax.Array, of_ranks: jax.Array) -> jax.Array:
-    # Empty slots are worth 0 whatever their rank is worth, even where that is not finite.
+    # Empty slots add 0, even if the value of their rank is not finite.
     return jnp.where(values > 0, values * of_ranks, 0)
 
 
-# Items of value 0 have a slope. Empty slots have no tangent, so they add nothing.
+# Items of value 0 have a derivative, which `jnp.where` would drop. Empty slots have the
+# tangent 0, so they add nothing.
 _terms.defjvps(
     lambda tangent, _, values, of_ranks: (
         tangent * jnp.where(jnp.isfinite(of_ranks), of_ranks, 0)
@@ -80,13 +82,13 @@ def ideal_gained(
 ) -> jax.Array:
     """Sums the gains of the pool's best order up to the rank of each item.
 
-    The items are those held, in one definite order. A pool with the gains 3 2 0 has
-    3 5 5 at the ranks 1, 2 and 3, whatever stands there.
+    The items held are read in one definite order. If the pool has the gains 3 2 0, the
+    ranks 1, 2 and 3 get the sums 3 5 5, whichever items they hold.
 
     Args:
         data: The lists.
-        gain_fn: From `Items`, the gain of each, not negative.
-        ks: Cutoffs; beyond the deepest, entries mean nothing.
+        gain_fn: Maps `Items` to the gain of each item, not negative.
+        ks: Cutoffs; entries beyond the deepest cutoff mean nothing.
         monotone: As for `Ranking.ideal_sum`.
 
     Returns:
@@ -117,8 +119,8 @@ def _sorted_values(
 ) -> _BestOrder:
     """Returns the largest values of the pool, descending, as deep as the cutoffs.
 
-    The values are labels where `item_fn` is None. A deeper result that another metric
-    asked for is truncated. Layouts without rows return all values.
+    The values are labels if `item_fn` is None. A deeper result in the cache, which another
+    metric asked for, is truncated. Packed lists return all values.
     """
     depth = inputs.deepest(ks)
 
@@ -133,7 +135,7 @@ def _sorted_values(
         return depth, *pool.layout.largest(values, items.exists, depth)
 
     def serves(known: tuple[int | None, jax.Array, base.RankedLayout]) -> bool:
-        # None is a result to the end of the lists, which serves every depth.
+        # A result of depth None reaches the end of the lists, so it serves every depth.
         return known[0] is None or (depth is not None and depth <= known[0])
 
     key = cache.SORTED_LABELS if item_fn is None else ("sorted", item_fn)
@@ -151,22 +153,22 @@ def greedy_sum(
     """Returns `Σ gain·position_fn(rank)` of the greedy order of the pool, to each k.
 
     An item gains, for each of its topics, `kept_share` to the power of the number of items
-    above it that have the topic. Every rank holds the item that gains most there; of
-    several, the one with the lowest index. Takes time of ranks·items·topics, up to the
-    rank where no item gains anything.
+    above it that have the topic. Every rank holds the item that gains most there; among
+    equal gains, the item with the lowest index. Takes time proportional to
+    ranks·items·topics, but ends at the rank at which no item of any list gains.
 
     Args:
-        data: The lists, whose pool is at hand.
-        topics_fn: From `Items`, which topics each has, `[*lists, items, topics]` bool.
+        data: The lists; their pool must be known.
+        topics_fn: Maps `Items` to the topics of each item, `[*lists, items, topics]` bool.
         kept_share: The share of a topic's gain that remains after each item with the topic.
-        position_fn: What ranks 1, 2, … are worth.
+        position_fn: The value of ranks 1, 2, …
         ks: Cutoffs.
 
     Returns:
         `[*lists, len(ks)]`.
 
     Raises:
-        ValueError: if items are cut over devices, or only relevant ones are held.
+        ValueError: if items are cut over devices, or only relevant items are held.
     """
     pool, dtype = data.judged_pool(), data.dtype
     layout = pool.layout

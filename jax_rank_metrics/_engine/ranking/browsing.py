@@ -1,4 +1,4 @@
-"""A user who reads down the list, and goes on by a chance that the gain so far decides.
+"""A user who reads down the list, and whose chance to go on depends on the gain so far.
 
 This is the C/W/L framework: C is the chance to go on from a rank to the next, W the share
 of all reading that a rank gets, and L the chance that a rank is the last one read. Here
@@ -20,10 +20,10 @@ from jax_rank_metrics._engine.ranking import item_fns, ranked_items, ranking_dat
 from jax_rank_metrics._engine.ranking.ranking import Ranking, traced_data
 from jax_rank_metrics._ground import arithmetic, loops, meshes, types
 
-# Ranks without an item are read so many at a time.
+# Ranks without an item are read in steps of this many.
 _STEP = 64
 
-# The logarithm of a chance of 0: e^−200 is 0.
+# Replaces the logarithm of 0: e^−200 is 0 in float32, and about 1e−87 in float64.
 _NEVER = -200
 
 
@@ -32,10 +32,10 @@ class Step(NamedTuple):
 
     Attributes:
         rank: The rank.
-        gain: The gain of the item, 0 where there is none.
-        cost: The cost of the item, 1 where there is none.
-        gained: The gains of all items so far, this one included.
-        spent: The costs of all items so far, this one included.
+        gain: The gain of the item, 0 if the rank has none.
+        cost: The cost of the item, 1 if the rank has none.
+        gained: The total gain of ranks 1 to `rank`.
+        spent: The total cost of ranks 1 to `rank`.
     """
 
     rank: jax.Array
@@ -46,14 +46,14 @@ class Step(NamedTuple):
 
 
 class Browsing(NamedTuple):
-    """The mean of what users do, `[*lists, len(ks)]` each.
+    """Means over the users who read a list, `[*lists, len(ks)]` each.
 
     Attributes:
-        items: How many ranks the user reads.
-        gain: The gains of these.
-        cost: The costs of these.
-        gain_at_stop: The gains that a user has who stops, 0 for one who never does.
-        cost_at_stop: The costs that a user has paid who stops, 0 for one who never does.
+        items: The number of ranks that a user reads.
+        gain: The total gain of the ranks read.
+        cost: The total cost of the ranks read.
+        gain_at_stop: The total gain of a user at the stop, 0 for a user who never stops.
+        cost_at_stop: The total cost of a user at the stop, 0 for a user who never stops.
     """
 
     items: jax.Array
@@ -63,7 +63,7 @@ class Browsing(NamedTuple):
     cost_at_stop: jax.Array
 
 
-# The logarithm of the chance to go on after a step; −inf where the user surely stops.
+# The logarithm of the chance to go on after a step; −inf if the user certainly stops.
 LogContinuation = Callable[[Step], jax.Array]
 
 
@@ -89,20 +89,20 @@ def browsing(
     """Follows a user whose chance to go on depends on what was gained so far.
 
     The user reads the items of a list in one definite order, and then ranks without an
-    item, which have the gain 0 and the cost 1, up to `max_rank`. A cutoff k replaces what
-    is below rank k by such ranks.
+    item, which have the gain 0 and the cost 1, up to `max_rank`. A cutoff k replaces all
+    items below rank k by such ranks.
 
     Args:
         ranking: The lists.
-        gain_fn: From `Items`, the gain of each, which must be 0 for the label 0.
-        log_continuation: From a `Step`, the logarithm of the chance to go on. Logarithms
+        gain_fn: Maps `Items` to the gain of each item, which must be 0 for the label 0.
+        log_continuation: Maps a `Step` to the logarithm of the chance to go on. Logarithms
             keep the digits of chances near 1, whose products reach far down a list.
         ks: Cutoffs: ints, None, or arrays `[*lists]`.
-        cost_fn: From `Items`, the cost of each; None if each costs 1.
+        cost_fn: Maps `Items` to the cost of each item; None if each costs 1.
         max_rank: The last rank that a user can read.
 
     Raises:
-        ValueError: if the ranking was cut above a cutoff, or holds only listed items.
+        ValueError: if a cutoff is deeper than the cut, or only listed items are held.
     """
     args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
     cache = traced_data(ranking).of_places().cache
@@ -120,18 +120,19 @@ def browsing_by_rank(
 ) -> Browsing:
     """Follows a user whose chance to read a rank depends on that rank alone.
 
-    All is then linear in gains and costs, and so exact over the orders of tied items.
+    The results are then linear in gains and costs, so they are the exact means over all
+    orders of tied items.
 
     Args:
         ranking: The lists.
         gain_fn: As for `browsing`.
-        view_fn: The chance that rank 1, 2, … is read, also for NumPy arrays.
+        view_fn: Maps ranks 1, 2, … to the chance that each is read; takes NumPy arrays too.
         ks: Cutoffs: ints, None, or arrays `[*lists]`.
         cost_fn: As for `browsing`.
         max_rank: The last rank that a user can read.
 
     Raises:
-        ValueError: as `browsing`, except that listed items suffice without costs.
+        ValueError: as `browsing`, except that listed items suffice if `cost_fn` is None.
     """
     cuts = [
         min(max_rank if k is None else k, max_rank)
@@ -139,21 +140,21 @@ def browsing_by_rank(
         else jnp.minimum(k, max_rank)
         for k in ks
     ]
-    # One rank more than can be read: the chance to reach it is that of never stopping. In
-    # float64, since NumPy sums a thousand of them, once, while tracing.
+    # One rank more than can be read, because the chance to reach it is the chance never to
+    # stop. In float64, because all chances are summed; this happens once, while tracing.
     ranks = np.arange(1, max_rank + 2, dtype=np.float64)
     *views, never_stops = np.asarray(view_fn(ranks), np.float64)  # type: ignore
     gain = ranking.expected_sum(gain_fn, place.positions(view_fn), cuts)
     gained = ranking.expected_sum(gain_fn, place.positions(), cuts)
     items = jnp.full_like(gain, math.fsum(views))
-    # Every rank costs 1, with or without an item; items add what they cost beyond that.
+    # Count 1 for every rank, with or without an item; items add the rest of their cost.
     cost, spent = items, jnp.full_like(gain, max_rank)
     if cost_fn is not None:
         surplus = _surplus(cost_fn)
         cost = cost + ranking.expected_sum(surplus, place.positions(view_fn), cuts)
         spent = spent + ranking.expected_sum(surplus, place.positions(), cuts)
-    # Σ P(stop at r)·G(r), with G the gains through r, is Σ P(read r)·gain(r) less those of
-    # users who never stop, P(never)·G(end): a summation by parts.
+    # With G(r) the gains through r, summation by parts gives
+    # Σ P(stop at r)·G(r) = Σ P(read r)·gain(r) − P(never stop)·G(end).
     return Browsing(
         items=items,
         gain=gain,
@@ -165,7 +166,7 @@ def browsing_by_rank(
 
 @by_options
 def _surplus(items: item_fns.Items, *, cost_fn: item_fns.ItemFn) -> jax.Array:
-    """Returns what each item costs beyond the 1 that a rank without an item costs."""
+    """Returns the cost of each item less 1, the cost of a rank without an item."""
     return cost_fn(items) - 1
 
 
@@ -177,7 +178,7 @@ def _browse(
     cost_fn: item_fns.ItemFn | None,
     max_rank: int,
 ) -> Browsing:
-    """Reads the items once for all cutoffs, and what follows below each of them."""
+    """Reads the items once for all cutoffs, and the empty ranks below each cutoff."""
     data = traced_data(ranking)
     layout = data.held_through(ks).layout
     head = _read_items(data, gain_fn, log_continuation, ks, cost_fn)
@@ -190,7 +191,7 @@ def _browse(
         terms = [jnp.where(is_read, x, jnp.zeros_like(x)) for is_read in reached]
         return data.sums_to_cutoffs(layout, terms)
 
-    # The last rank with an item that each cutoff leaves; empty ranks begin below it.
+    # The last rank up to each cutoff that has an item; empty ranks begin below it.
     depth = jnp.minimum(ranking.depth(ks), max_rank)
     gained, spent = total(head.gain), total(head.cost)
     end = Step(depth, jnp.zeros_like(depth), jnp.ones_like(depth), gained, spent)
@@ -199,7 +200,7 @@ def _browse(
     )
     gain = total(head.view * head.gain)
     cost = total(head.view * head.cost) + empty_ranks
-    # The two values at the stop follow by parts, as in `browsing_by_rank`.
+    # The two values at the stop come from a summation by parts, as in `browsing_by_rank`.
     never_stops = jnp.exp(log_view)
     return Browsing(
         items=total(head.view) + empty_ranks,
@@ -217,7 +218,7 @@ def _read_items(
     ks: Sequence[types.Cut],
     cost_fn: item_fns.ItemFn | None,
 ) -> _Head:
-    """Reads every item held, whatever the cutoff: none changes what is above it."""
+    """Reads every item held for all cutoffs, because a cutoff changes no rank above it."""
     if data.omits_unlisted:
         raise ranked_items.UnknownPlaceError(
             "this metric reads item after item, but this ranking holds only the items "
@@ -228,7 +229,7 @@ def _read_items(
     above, _ = ranks.above_and_tied(data.cache)
     rank = above.astype(dtype) + 1
     gain = item_fns.item_values(gain_fn, items, dtype)
-    # Where each item costs 1, the cost through a rank is the rank itself, without a sum.
+    # If each item costs 1, the cost through a rank is the rank itself: no sum is needed.
     cost = items.exists.astype(dtype)
     spent = rank
     if cost_fn is not None:
@@ -236,8 +237,8 @@ def _read_items(
         spent = layout.cumulative_sum(cost)
     step = Step(rank, gain, cost, layout.cumulative_sum(gain), spent)
     log_chance = _bounded(log_continuation(step), items.exists)
-    # The sum over the items before each: that of the item itself, subtracted from a sum
-    # through it, would take digits with it.
+    # Shift, and then sum over the items before each item: subtracting the item's own term
+    # from the sum through it would lose digits.
     before = arithmetic.shifted(log_chance, 1)
     before = jnp.where(layout.continues_list(before), before, jnp.zeros_like(before))
     reached = jnp.exp(layout.cumulative_sum(before))
@@ -257,10 +258,10 @@ def _read_empty_ranks(
         max_rank: The last rank to read.
 
     Returns:
-        The logarithm of the chance that the user goes on after the last rank, and how
-        many of these ranks the user reads in the mean.
+        The logarithm of the chance that the user goes on after the last rank, and the
+        mean number of empty ranks that the user reads.
     """
-    # [*lists, len(ks), _STEP]: the empty ranks that are read at a time.
+    # [*lists, len(ks), _STEP]: the empty ranks of one step.
     end = Step(*(field[..., None] for field in end))
     offset = jnp.arange(1, _STEP + 1, dtype=end.rank.dtype)
     offset = offset.reshape((1,) * (end.rank.ndim - 1) + (_STEP,))
@@ -272,13 +273,13 @@ def _read_empty_ranks(
         is_rank = rank <= max_rank
         step = end._replace(rank=rank, spent=end.spent + further)
         log_chance = _bounded(log_continuation(step), is_rank)
-        # A rank is read after going on from all ranks before it, not from itself.
+        # To read a rank, the user goes on from all ranks before it, but not from itself.
         before = arithmetic.cumulative_sum(arithmetic.shifted(log_chance, 1))
         view = jnp.where(is_rank, jnp.exp(log_view[..., None] + before), 0)
         log_view = log_view + jnp.sum(log_chance, axis=-1)
         return start + _STEP, log_view, read_ranks + jnp.sum(view, axis=-1)
 
-    # The shortest list decides how often to read on; in others `is_rank` ends the ranks.
+    # The shortest list has the most empty ranks; in other lists, `is_rank` ends the ranks.
     num_ranks = jnp.max(max_rank - end.rank, initial=0).astype(jnp.int32)
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
     start = (log_view, jnp.zeros_like(log_view))
@@ -290,6 +291,9 @@ def _read_empty_ranks(
 
 
 def _bounded(log_chance: jax.Array, exists: jax.Array) -> jax.Array:
-    """Replaces −inf, whose sums are not numbers, and gives 0 where there is no rank."""
+    """Replaces −inf by a finite number, and logarithms of slots without a rank by 0.
+
+    Sums multiply by a matrix of ones and zeros, and 0·−inf is NaN.
+    """
     log_chance = jnp.maximum(log_chance, _NEVER)
     return jnp.where(exists, log_chance, jnp.zeros_like(log_chance))

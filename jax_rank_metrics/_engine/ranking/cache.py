@@ -1,4 +1,4 @@
-"""Results that several metrics of one call need of the same ranking."""
+"""A cache of the results that several metrics of a call read from the same ranking."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -9,8 +9,8 @@ import jax.extend.core
 
 T = TypeVar("T")
 
-# Identifies the current trace: an array made inside the branch of a `cond` must not be
-# used outside of it.
+# Identifies the current trace, because an array that was made inside a branch of `cond`
+# must not be used outside of it.
 _NAME = "get_opaque_trace_state"
 _trace_state: Callable[[], object] = (
     getattr(jax.extend.core, _NAME)
@@ -24,14 +24,14 @@ UNIT_WEIGHTS = "unit weights"  # the key of the weights of lists that are 0 or 1
 
 
 class Cache:
-    """Results by key, for as long as metrics are traced together.
+    """Results by key, kept while the metrics of a call are traced together.
 
-    Compilers merge equal computations, but only after each of them has been traced.
+    Compilers merge equal computations too, but only after each of them has been traced.
 
     Attributes:
-        refused: By reason, the lists `[*lists]` that a metric cannot read.
-        overflowing: `[*lists]` bool, those that count and have a gain that is not finite;
-            None if no metric reads gains.
+        refused: The lists that a metric cannot read, `[*lists]` bool for each reason.
+        overflowing: `[*lists]` bool, the lists that count and have a gain that is not
+            finite; None if no metric reads gains.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Cache:
         return result if trace == _trace_state() else None
 
     def functions(self) -> set[Callable[..., Any]]:
-        """Returns the functions by which results are kept, such as those of items."""
+        """Returns the functions that are in keys, such as functions of items."""
 
         def of(key: object) -> set[Callable[..., Any]]:
             if type(key) is tuple:
@@ -74,10 +74,10 @@ class Cache:
 
 
 class _Identity:
-    """A part of a key that has no hash, as arrays have none: equal to itself alone."""
+    """A part of a key that has no hash, such as an array: equal only to itself."""
 
     def __init__(self, part: object) -> None:
-        self._part = part  # kept, so that nothing else gets its id
+        self._part = part  # kept alive, so that no other object gets its id
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Identity) and self._part is other._part
@@ -87,7 +87,7 @@ class _Identity:
 
 
 def _hashable(key: object) -> Hashable:
-    """Returns a key in which what has no hash, also in tuples, compares by identity."""
+    """Returns a key whose parts without a hash, also in tuples, compare by identity."""
     if type(key) is tuple:
         return tuple(map(_hashable, key))
     try:

@@ -20,7 +20,7 @@ class PairCounts(NamedTuple):
 
     in_order: jax.Array  # the larger value has the better score
     tied: jax.Array  # their scores tie
-    total: jax.Array  # all of them
+    total: jax.Array  # all pairs that differ in value
     opposed: jax.Array  # the larger value has the worse score
 
 
@@ -40,7 +40,7 @@ def pairs(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> PairCoun
     tied = through - above
     if data.omits_unlisted:
         # Items that are not held have the value 0, which is smaller than every value
-        # that counts: add those above the tie group, and those in it.
+        # that counts. So also count the items above and in the tie group that are not held.
         all_above, all_tied = items_held.above_and_tied(data.cache)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)
@@ -54,9 +54,10 @@ def pairs(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> PairCoun
 
 
 class Products(NamedTuple):
-    """Sums over the items of products of their mean ranks, `[*lists]` floats each.
+    """Sums over the items of products of two of their ranks, `[*lists]` floats each.
 
-    The mean rank of the list is subtracted from each rank.
+    A tied item has the mean rank of its tie group. The mean rank of the list is subtracted
+    from each rank.
     """
 
     by_both: jax.Array  # the rank by score times the rank by value
@@ -73,7 +74,7 @@ def products(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> Produ
 
     Args:
         data: The lists.
-        value_fn: From `Items`, the value of each, not negative.
+        value_fn: Maps `Items` to the value of each item, not negative.
 
     Raises:
         ValueError: if the ranking was cut, or holds only relevant items.
@@ -100,12 +101,12 @@ def products(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> Produ
 def _held_by_value(
     data: ranking_data.RankingData, value_fn: item_fns.ItemFn
 ) -> tuple[ranked_items.Ranked, jax.Array, PlacesByValue]:
-    """Returns the items items_held, the value of each, and their places by value."""
+    """Returns the items held, the value of each, and their places by value."""
     items_held = data.held_through((None,))
     check_unlisted(data, value_fn)
     layout, items, exists = items_held.layout, items_held.items, items_held.items.exists
     if items.integer_labels is not None:
-        # Only the order of values matters, and floats would tie large integers.
+        # Only the order of values matters, and as floats, large integers would tie.
         items = items._replace(labels=items.integer_labels)
     values = item_fns.item_order_values(value_fn, items, data.dtype)
 

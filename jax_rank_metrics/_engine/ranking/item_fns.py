@@ -18,8 +18,8 @@ from jax_rank_metrics._ground.arithmetic import as_real, widen
 class Items:
     """Items of lists, as a formula's `item_fn` reads them.
 
-    An `item_fn` is a function of each item by itself: it is not told which items these
-    are (those that hold a rank, or a whole pool), nor how they lie in the arrays.
+    An `item_fn` reads each item by itself. It may be called with the items that hold a rank
+    or with a whole pool, in any layout, and cannot tell which.
 
     Attributes:
         labels: Floats, 0 where no item exists.
@@ -36,9 +36,9 @@ class Items:
 
     @classmethod
     def of(cls, arrays: ItemArrays, is_clean: bool = False) -> "Items":
-        """Takes the arrays that a formula may read; `integer_labels` are left out.
+        """Takes the arrays that a formula may read, so all but `integer_labels`.
 
-        Groups that are unknown count 0, unless the arrays are clean already.
+        Unknown groups become 0, unless the arrays are clean already.
         """
         columns = arrays.columns
         if GROUPS in columns and not is_clean:
@@ -47,10 +47,10 @@ class Items:
         return cls(arrays.labels, arrays.exists, arrays.weights, columns)
 
     def relevant(self, threshold: types.Number) -> jax.Array:
-        """Whether each item exists and its label reaches the threshold, bool.
+        """True for each item that exists and whose label reaches the threshold.
 
         Labels are compared in the dtype of the values. A `relevance_threshold` that is an
-        option of a metric has been rounded to the dtype of the labels as passed.
+        option of a metric has been rounded to the dtype in which labels were passed.
         """
         return (self.labels >= threshold) & self.exists
 
@@ -59,7 +59,7 @@ class _ColumnReads(Mapping[str, jax.Array]):
     """Columns that remember which of them were read."""
 
     def __init__(self, columns: Mapping[str, jax.Array], reads: set[str]) -> None:
-        """Takes columns of which none was read, and the names of all that was."""
+        """Takes columns, and the set that collects the names of columns that are read."""
         self._columns, self.reads = columns, reads
 
     def __getitem__(self, name: str) -> jax.Array:
@@ -83,7 +83,7 @@ class _ItemReads(Items):
         return super().__getattribute__(name)
 
 
-# What is no column, and known of listed items alone.
+# Attributes that are not columns, and that are known only for listed items.
 _ALONE = "labels", "weights"
 
 
@@ -92,7 +92,7 @@ def reads_of(
 ) -> set[str]:
     """Returns the names of the columns that a function of items reads.
 
-    ".labels" and ".weights" are among them where it reads these.
+    They include ".labels" or ".weights" if the function reads labels or weights.
 
     Args:
         item_fn: The function.
@@ -110,11 +110,11 @@ def reads_of(
 # Products of gains and item weights are capped here, so that sums of them stay finite.
 MAX_WEIGHTED_GAIN = 2.0**107
 
-# Gains that are to be multiplied by item weights are scaled by this power of two first,
-# so that the products stay below the cap where both are large.
+# Gains are scaled by this power of two before they are multiplied by item weights, so that
+# the products of large gains and large weights stay below the cap.
 WEIGHTED_SCALE = 2.0**-64
 
-# The value of each item, or whether it has a property: a function of each item by itself.
+# Maps items to the value of each, or to bools: whether each has a property.
 ItemFn = Callable[[Items], jax.Array]
 
 
@@ -127,10 +127,10 @@ def item_values(item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike) -> jax.Ar
 def item_amounts(
     item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike, is_clean: bool = False
 ) -> jax.Array:
-    """Evaluates `item_fn` in bools, which are to be counted, or in floats; see `Items.of`.
+    """Evaluates `item_fn`: bools stay bools, to be counted, and numbers become floats.
 
     Returns `[*lists, items, …]`, False or 0 where no item exists; a constant is repeated
-    for every item.
+    for every item. For `is_clean`, see `Items.of`.
     """
     values = jnp.asarray(item_fn(Items.of(arrays, is_clean)))
     if values.dtype not in (dtype, jnp.bool_):
@@ -161,7 +161,7 @@ def item_predicate(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:
 
 @by_options
 def relabelling(item_fn: ItemFn, *, label_fn: ItemFn) -> ItemFn:
-    """Returns the function of items that reads the labels that `label_fn` gives them."""
+    """Returns `item_fn` as a function that reads the labels that `label_fn` returns."""
     return _of_other_labels(item_fn, label_fn)
 
 
@@ -172,9 +172,10 @@ def _of_other_labels(items: Items, *, item_fn: ItemFn, label_fn: ItemFn) -> jax.
 
 @by_options
 def expected_worth(items: Items, *, item_fn: ItemFn) -> jax.Array:
-    """Returns the mean of `item_fn` where labels are the probabilities of 1, and else 0.
+    """Returns the mean of `item_fn` if each label is the probability of 1, and else of 0.
 
-    An item worth 3 with the label 1 and 1 with the label 0 is worth 1.5 with 0.25.
+    An item that is worth 3 with the label 1 and 1 with the label 0 is worth 1.5 if its
+    label is 0.25.
     """
     labels = items.labels
     of_one, of_zero = (

@@ -24,7 +24,7 @@ from jax_rank_metrics._ground import arithmetic, pytrees, types
 
 @pytrees.pytree()
 class Pool:
-    """Items that are added up, in any order, and their layout: all that were judged.
+    """All judged items, to be added up in any order, and their layout.
 
     The tie group across the cut of a ranking is a pool too.
     """
@@ -39,34 +39,34 @@ class Pool:
 
     @property
     def finds_stops(self) -> bool:
-        """Whether the first item that stops a user is found at any rank, held or not."""
+        """True if `first_stop` finds the first stop at any rank, held or not."""
         return False
 
     @property
     def order_error(self) -> str:
-        """The message for a metric that reads ranks, where none is held."""
+        """The error message for a metric that reads ranks, if no ranks are held."""
         raise NotImplementedError
 
     def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
         """Finds the first item that stops a user, by counting the items above it.
 
         Args:
-            stop_fn: From `Items`, which items stop, bool.
-            in_groups: Whether tied items form groups rather than a definite order.
+            stop_fn: Maps `Items` to bools: which items stop.
+            in_groups: True if tied items form groups, False if they have a definite order.
         """
         raise NotImplementedError
 
     def totals(
         self, item_fns: Sequence[ItemFn], dtype: DTypeLike
     ) -> tuple[jax.Array, list[jax.Array]]:
-        """Adds up the items with a rank that this device holds.
+        """Adds up the items with a rank on this device.
 
         Args:
             item_fns: Functions of items, to be summed; bools are counted.
             dtype: The float dtype of sums and counts.
 
         Returns:
-            How many items there are, `[*lists]`, and the sums, `[*lists, …]` each.
+            The number of items, `[*lists]`, and the sums, `[*lists, …]` each.
         """
         items, layout = self.items.retrieved_items(), self.layout.on_device
         sums = []
@@ -79,11 +79,11 @@ class Pool:
 
 @pytrees.pytree()
 class AveragedGroup(Pool):
-    """A tie group in a catalogue, whose items differ in columns known by their total.
+    """A tie group in a catalogue, with columns that are known only by their totals.
 
     Attributes:
-        average: `[*lists, 1]`, an item that has the mean of these columns alone.
-        number: `[*lists]` int32, how many items there are.
+        average: `[*lists, 1]`, one item, with the means of these columns and no others.
+        number: `[*lists]` int32, the number of items in the group.
     """
 
     average: ItemArrays
@@ -94,8 +94,9 @@ class AveragedGroup(Pool):
     ) -> tuple[jax.Array, list[jax.Array]]:
         """Adds up the items; see `Pool.totals`.
 
-        Listed items, whose columns may be many, are read by functions of labels alone:
-        every other one is linear in the columns that it reads.
+        A function that reads only the averaged columns is linear in them, so its total is
+        `number` times its value for the average item. Listed items are read only for
+        functions of labels, because they may have many columns.
         """
         known = self.average.columns
         columns = {
@@ -121,7 +122,7 @@ class AveragedGroup(Pool):
 
 @pytrees.pytree()
 class SortedPool(Pool):
-    """A pool in rank order, such as that of packed lists, with the index of each item."""
+    """A pool in rank order, such as the pool of packed lists, with each item's index."""
 
     index: jax.Array
 
@@ -133,10 +134,10 @@ class SortedPool(Pool):
 
 @pytrees.pytree("items_axis")
 class ScoredPool(Pool):
-    """A pool with its scores, by which places can be counted without an order.
+    """A pool with its scores, so that places can be counted without a sort.
 
     Shapes for lists as rows:
-        scores: `[*lists, items]`, as they were passed.
+        scores: `[*lists, items]`, as passed.
         policy: The tie policy, with the seeds of its lists.
         items_axis: The mesh axes over which items are cut, static.
     """
@@ -148,12 +149,12 @@ class ScoredPool(Pool):
 
     @property
     def finds_stops(self) -> bool:
-        """True: items are counted by their scores."""
+        """True, because the scores tell which items are above the first stop."""
         return True
 
     @property
     def order_error(self) -> str:
-        """The message for a metric that reads ranks, where nothing was ordered."""
+        """The error message for a metric that reads ranks, if nothing was ordered."""
         return (
             "this metric reads ranks, but it was made with order_free=True, so that "
             "nothing was ordered; leave order_free out"
@@ -161,15 +162,15 @@ class ScoredPool(Pool):
 
     @property
     def candidates(self) -> RawCandidates:
-        """The items on their way to a rank."""
+        """The items and their scores, as the functions that order items take them."""
         start = 0
         if self.items_axis is not None:
-            # Indices count through all devices: the order of what ties in all else.
+            # Number items through all devices: indices order items that tie otherwise.
             start = lax.axis_index(self.items_axis) * self.scores.shape[-1]
         return RawCandidates(self.scores, self.items, start)
 
     def of_key(self, key: jax.Array) -> Pool:
-        """Returns the items with a rank that have one key per list, `[*lists]`."""
+        """Returns the items with a rank whose key is the key of their list, `[*lists]`."""
         candidates = self.candidates.read()
         is_equal = candidates.keys == key[..., None]
         return Pool(candidates.items.only(is_equal), self.layout)
@@ -189,8 +190,8 @@ class ScoredPool(Pool):
             return layout.broadcast_to_items(key)
 
         # Within the tie group of the first stop, compare items by one tie-break after
-        # the other, at last by index. `undecided` are the items that equal the first
-        # stop so far; those that beat it on a level stand before it.
+        # the other, and finally by index. `undecided` marks the items that equal the first
+        # stop on all levels so far; items that beat it on the next level stand before it.
         undecided = exists & (items.keys == best_stop(items.keys, exists))
         earlier = jnp.zeros_like(first.above)
         for level in (*items.tie_breaks(self.policy), -items.ids):

@@ -1,4 +1,4 @@
-"""Items that have places, whichever way these are known."""
+"""Items that have places, ordered or counted."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 
 class UnknownPlaceError(ValueError):
-    """Raised where a metric asks for places that a ranking does not know.
+    """Raised if a metric asks for places that a ranking does not know.
 
     Rank all items instead.
     """
 
 
-# What to do where a metric reads items that a ranking of the listed ones does not hold.
+# The advice for a metric that reads unlisted items, which the ranking does not hold.
 RANK_MORE = (
     "rank all items with jrm.rank or jrm.evaluate, or, for a metric with a cutoff k, the "
     "first k of them with rank_scores(k=…) or rank_catalog(k=…)"
@@ -51,33 +51,35 @@ NO_ORDER = (
 class Ranked:
     """Items that have places, in the arrays of a ranked layout.
 
-    The fields that are filled say how places are known:
+    The fields that are not None say how places are known:
 
-    - `keys`: items stand in rank order, those that exist first, and tie in runs of equal
-      keys. Where a cut may part the last tie group, `straddles` tells.
+    - `keys`: items stand in rank order, before all empty slots, and each run of equal keys
+      is a tie group. `straddles` tells if a cut may part the last tie group.
     - `above`, `tied` and `rank_above`: the places of a few items were counted, and no
-      other item is ordered. The scores 9 7 7 7 4 with the relevant items 2 and 4 have
-      `above` 1 4, `tied` 3 1 and, if ties are in index order, `rank_above` 2 4.
-    - `rank_above` alone: one order with gaps, in slots where no item exists.
+      other item is ordered. The scores 9 7 7 7 4 with relevant items at the indices 2 and
+      4 have `above` 1 4, `tied` 3 1 and, if ties are in index order, `rank_above` 2 4.
+    - `rank_above` alone: one order, with empty slots between items.
     - `soft`: places are real numbers, and items stand in any order.
-    - none of these: one order, in which items follow each other without gaps.
+    - no such field: one order, in which items follow each other without gaps.
 
     Shapes for lists as rows:
         items: `[*lists, held]`, in rank order unless places are soft.
         layout: The layout of `items`.
-        ranks: The number of ranks there can be, static.
-        index: `[*lists, held]` int32, which item is at each rank; −1 where none is. None
-            where there is no order, or not every rank is held.
-        keys: `[*lists, held]`, integers; items tie where they are equal.
-        straddles: `[*lists]` bool, whether the last tie group may reach across the cut;
-            None where no rank is missing. With the scores 9 7 7 7 and two ranks held, two
-            of the three tied items are missing; with 9 7 5 5, none is.
-        group: The whole of these tie groups; None where the scores of the pool find them,
-            or where no rank is missing. A list without one may have any items there.
-        rank_above: `[*lists, held]` int32, how many items precede each in the definite
-            order of the tie policy.
-        above: `[*lists, held]` int32, how many items score higher.
-        tied: `[*lists, held]` int32, how many score the same, the item itself included.
+        ranks: The largest number of ranks that a list can have, static.
+        index: `[*lists, held]` int32, the item at each rank; −1 at ranks without an item.
+            None if there is no order, or not every rank is held.
+        keys: `[*lists, held]`, integers; items with equal keys tie.
+        straddles: `[*lists]` bool, true if the last tie group may reach across the cut;
+            None if no rank is missing. With the scores 9 7 7 7 and two ranks held, two of
+            the three tied items are missing; with 9 7 5 5, no tied item is missing.
+        group: All items of the tie groups across the cut; None if the scores of the pool
+            find them, or if no rank is missing. Lists for which `straddles` is false may
+            have any items here, which are not read.
+        rank_above: `[*lists, held]` int32, the number of items before each item in the
+            definite order of the tie policy.
+        above: `[*lists, held]` int32, the number of items with a higher score.
+        tied: `[*lists, held]` int32, the number of items with the same score, the item
+            itself included.
         soft: The scores from which soft places are computed.
     """
 
@@ -95,7 +97,7 @@ class Ranked:
 
     @property
     def item_indices(self) -> jax.Array:
-        """Which item is at each rank, `[*lists, held]` int32; −1 where none is.
+        """The item at each rank, `[*lists, held]` int32; −1 at ranks without an item.
 
         Raises:
             ValueError: if these items have no order.
@@ -113,16 +115,16 @@ class Ranked:
         """Returns the same items in the definite order of the tie policy."""
         if self.soft is not None:
             raise ValueError(NO_ORDER)
-        # Of runs, the slots count the items above: those that exist come first.
+        # Without keys, slots count the items above, because all items precede empty slots.
         return dataclasses.replace(
             self, keys=None, straddles=None, group=None, above=None, tied=None
         )
 
     def has_ties(self, by_label: bool = False) -> jax.Array:
-        """Whether items of a list tie, one beyond a cut included, `[*lists]` bool.
+        """True for lists with tied items, including ties across the cut, `[*lists]` bool.
 
         Args:
-            by_label: Whether those that are known to have the same label do not count.
+            by_label: True to ignore ties of items that are known to have the same label.
         """
         exists, labels = self.items.exists, self.items.labels
         is_tied = self.continues if self.in_groups else jnp.zeros_like(exists)
@@ -135,13 +137,13 @@ class Ranked:
 
     @property
     def _tie_keys(self) -> jax.Array | None:
-        """Integers that are equal where items tie; None where none does."""
-        # Of items whose places were counted, those tie that have as many above them.
+        """Integers that are equal for items that tie; None if no items tie."""
+        # Counted items tie if they have the same number of items above them.
         return self.above if self.keys is None else self.keys
 
     @property
     def in_groups(self) -> bool:
-        """Whether tie groups are known, which may have several items."""
+        """True if items form tie groups, rather than one definite order."""
         return self._tie_keys is not None
 
     @property
@@ -151,7 +153,7 @@ class Ranked:
 
     @property
     def reads_prefix_sums(self) -> bool:
-        """Whether places are read off prefix sums along the items."""
+        """True if `places` needs the sums over the items before each item."""
         if self.soft is not None:
             return False
         return self._tie_keys is None or not self._compares_pairs
@@ -164,19 +166,19 @@ class Ranked:
         rank_sums: Sequence[tie_groups.RankSum],
         combine: arithmetic.Combine = jnp.add,
     ) -> tuple[Place, jax.Array]:
-        """Returns the places of the items, and what each place is worth.
+        """Returns the places of the items, and the value of each item.
 
-        Of items that tie, one may stand for all of them, and the others are worth 0. Only
-        the place of an item that is worth something is to be read.
+        One item of a tie group may stand for the whole group; the other items then have
+        the value 0. The place of an item with the value 0 may be wrong: do not read it.
 
         Args:
-            values: What each item is worth; may have trailing axes.
-            amounts: What places count, without trailing axes.
-            group_size: `[*lists]`, the size of the tie group across the cut; None where
+            values: The value of each item; may have trailing axes.
+            amounts: The amounts that places sum, without trailing axes.
+            group_size: `[*lists]`, the size of the tie group across the cut; None if
                 every group is complete.
-            rank_sums: The sums over the ranks of places that are going to be read; any
-                other takes one loop more.
-            combine: What the values of a tie group combine to, such as their sum.
+            rank_sums: The sums over ranks that will be read from the places; any other sum
+                takes one more loop.
+            combine: How to combine the values of a tie group, such as by addition.
         """
         worth, dtype = values.of_items, values.of_items.dtype
         if self._tie_keys is None:
@@ -189,8 +191,8 @@ class Ranked:
                 place, worth = self._places(worth, amounts, (), combine)
                 counted = place.counted_above, place.counted_tied
             counts = self.above, self.tied, *counted
-            # Groups may hold items that are not held here: three items may stand at the
-            # ranks 5, 900 and 70,000, also in groups of that size.
+            # Read sums from tables by rank, because tie groups include items that are not
+            # held: three items held may be at the ranks 5, 900 and 70,000.
             place_sum = sum_of_many(self.above, self.tied, self.ranks, dtype)
             place = Place.of_counts(counts, place_sum, dtype)
         else:
@@ -211,7 +213,7 @@ class Ranked:
         rank_sums: Sequence[tie_groups.RankSum],
         combine: arithmetic.Combine,
     ) -> tuple[Place, jax.Array]:
-        """Returns the places of items that tie among those held, as `places` does."""
+        """Computes `places` from the ties among the items held."""
         if self._compares_pairs:
             assert self._tie_keys is not None
             of_items = [amount.of_items for amount in amounts]
@@ -223,23 +225,23 @@ class Ranked:
 
     @property
     def continues(self) -> jax.Array:
-        """Whether each item ties with the one before it, `[*lists, held]`."""
+        """True for each item that ties with the one before it, `[*lists, held]`."""
         assert self._tie_keys is not None
         return tie_groups.continues_run(self.layout, self.items.exists, self._tie_keys)
 
     def group_totals(
         self, pool: pools.Pool, item_fns: Sequence[ItemFn], dtype: DTypeLike
     ) -> tuple[jax.Array, list[jax.Array]]:
-        """Adds up the tie group across the cut by one pass, skipped if no list needs it.
+        """Adds up the tie group across the cut in one pass, skipped if no list needs it.
 
         Args:
-            pool: The pool, with its scores where these find the group.
-            item_fns: As of `Pool.totals`.
-            dtype: As of `Pool.totals`.
+            pool: The pool; a `ScoredPool` if `group` is None.
+            item_fns: As for `Pool.totals`.
+            dtype: As for `Pool.totals`.
 
         Returns:
-            `Pool.totals` of the group, items without a held rank included. Only entries
-            where `straddles` is true are to be read.
+            `Pool.totals` of the group, including its items beyond the cut. Entries of lists
+            for which `straddles` is false mean nothing.
         """
         totals = self._read_group(pool, lambda group: group.totals(item_fns, dtype))
         return pool.layout.over_devices(totals)
@@ -250,14 +252,14 @@ class Ranked:
         """Finds how the tie group across the cut stops a user; see `group_totals`.
 
         Args:
-            pool: As of `group_totals`.
+            pool: As for `group_totals`.
             item_fns: The probability that an item stops a user; and, if items have
-                values, what each is worth.
-            dtype: As of `Pool.totals`.
+                values, the value of each.
+            dtype: As for `Pool.totals`.
 
         Returns:
-            `cascade.of_group` through as many ranks as are held, and which items held are
-            in the group.
+            `cascade.of_group` for the number of ranks held; and bools, true for the items
+            held that are in the group.
         """
         assert self.keys is not None and self.straddles is not None
         lists, layout = self.straddles[..., None], (self.group or pool).layout
@@ -266,7 +268,7 @@ class Ranked:
         def read(group: pools.Pool) -> Any:
             items = group.items.retrieved_items()
             stop, *values = (item_values(f, items, dtype) for f in item_fns)
-            # In a list that needs no group, nothing is added.
+            # Let no item stop in a list that needs no group, so that nothing is added.
             group_items = items.exists, jnp.where(lists, stop, 0), *values
             return add_up(*group_items) if layout.has_whole_lists else group_items
 
@@ -278,16 +280,16 @@ class Ranked:
         return stopped, in_group
 
     def _read_group(self, pool: pools.Pool, read: Callable[[pools.Pool], T]) -> T:
-        """Reads what this device holds of the group across the cut; 0 if no list needs it.
+        """Reads this device's part of the group across the cut; 0 if no list needs it.
 
-        What is read travels between devices outside of the branch, since they may take
-        different branches.
+        Devices may take different branches, so callers must combine results over devices
+        outside of the branch.
         """
         if self.group is not None:
             return read(self.group)
         assert isinstance(pool, pools.ScoredPool) and self.keys is not None
-        # In a list with fewer items than ranks, the last key is that of no item; nothing
-        # straddles there.
+        # If a list has fewer items than ranks, its last key is padding, and no tie group
+        # straddles the cut.
         last_key = arithmetic.at_slot(self.keys, -1)
 
         def look() -> T:
@@ -300,7 +302,7 @@ class Ranked:
             items = dataclasses.replace(pool.items, columns={})
             return meshes.match_varying(zeros, (last_key, items, pool.scores))
 
-        # Of few numbers, a branch would cost more.
+        # For few numbers, a branch would cost more than it saves.
         if arithmetic.is_small(pool.scores) and all(
             map(arithmetic.is_small, pool.items.columns.values())
         ):
@@ -317,10 +319,10 @@ class Ranked:
     ) -> tuple[Place, jax.Array]:
         """Lets the last item held stand for its whole group.
 
-        All items of the group have the same place, so that the last one with the sum of
-        their values contributes as much as all of them. With the keys 9 7 7 held and a
-        third 7 beyond the cut, the values a b c become a 0 b+c+d, and `tied` 1 2 2
-        becomes 1 2 3. Sums over ranks stay: none of a rank beyond the cut is read.
+        All items of the group have the same place, so the last one with the sum of their
+        values contributes as much as all of them. With the keys 9 7 7 held and a third 7,
+        of value d, beyond the cut, the values a b c become a 0 b+c+d, and `tied` 1 2 2
+        becomes 1 2 3. Sums over ranks need no change: no rank beyond the cut is read.
         """
         assert self.keys is not None and self.straddles is not None
         assert values.of_group is not None
@@ -350,11 +352,11 @@ class Ranked:
     ) -> FirstStop:
         """Returns the tie group of the first item that stops a user.
 
-        Where no item of a list stops, the `stops` of its group are 0.
+        If no item of a list stops, its `stops` are 0.
 
         Args:
             stop: `[*lists, held]` bool, which items stop.
-            group_size: `[*lists]`, the size of the tie group across the cut; None where
+            group_size: `[*lists]`, the size of the tie group across the cut; None if
                 every group is complete.
             stops_of_group: `[*lists]`, how many items of that group stop.
         """
@@ -365,7 +367,7 @@ class Ranked:
         if self.above is not None and self.tied is not None:
             return first_stop.from_places(self.above, self.tied, stop, self.ranks)
         if keys is None:
-            # Layouts have no minimum: negate the maximum of the negated numbers. Where no
+            # Layouts have no minimum, so negate the maximum of the negated numbers. If no
             # item stops, the result is not read.
             above = self._slots_above()
             above = -layout.max(jnp.where(stop, -above, -(2**31) + 1))
@@ -373,8 +375,8 @@ class Ranked:
         if group_size is None or stops_of_group is None:
             return first_stop.from_keys(keys, exists, stop, layout, dtype)
         assert self.straddles is not None
-        # Where no item above the last group stops, one of that group may do so. In a list
-        # with fewer items than ranks, the last key is that of no item.
+        # If no item above the last group stops, an item of that group may stop, even one
+        # beyond the cut. If a list has fewer items than ranks, the last key is padding.
         last_key = arithmetic.at_slot(keys, -1)
         key = jnp.maximum(first_stop.best_key(keys, stop, layout), last_key)
         first = first_stop.group_of_key(keys, exists, stop, key, layout, dtype)
@@ -386,7 +388,7 @@ class Ranked:
         )
 
     def rank_means(self, cache: Cache, dtype: DTypeLike) -> cascade.RankMeans:
-        """Returns what averages functions of ranks over the ranks of each slot."""
+        """Returns the function that averages functions of ranks for each slot."""
         if self.above is not None and self.tied is not None:
             places = self.above.astype(dtype), self.tied.astype(dtype)
             return cascade.in_turn(*places, self.tie_bounds(cache))
@@ -412,7 +414,7 @@ class Ranked:
         )
 
     def above_and_tied(self, cache: Cache) -> tuple[jax.Array, jax.Array]:
-        """Returns how many items rank above each item's tie group, and how many it holds.
+        """Counts the items above each item's tie group, and the items in the group.
 
         Both are `[*lists, held]` int32: the scores 9 7 7 have 0 1 1 and 1 2 2. Entries
         of slots without an item mean nothing.
@@ -428,14 +430,14 @@ class Ranked:
         return above, end - start + 1
 
     def _slots_above(self) -> jax.Array:
-        """Returns how many items precede each in one order."""
+        """Counts the items before each item in one order."""
         if self.rank_above is not None:
             return self.rank_above
         return self.layout.offset_in_list(self.items.exists)
 
 
 def _with_unlisted(place: Place, amounts: Sequence[tie_groups.Amount]) -> Place:
-    """Adds the amounts of unlisted items above each place, and of those in its group."""
+    """Adds the amounts of unlisted items, above each place and in its tie group."""
 
     def add(counted: tuple[jax.Array, ...], items: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(

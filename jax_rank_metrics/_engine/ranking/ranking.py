@@ -25,15 +25,15 @@ from jax_rank_metrics._values.per_list import PerList
 
 
 class Ranking:
-    """Lists in rank order. Made by `rank` and its kin, read by every metric.
+    """Lists in rank order, made by `rank` and similar functions, and read by every metric.
 
     A metric reads it through `expected_sum` and `expected_first`, and totals over the
     pool; see `jax_rank_metrics.metric`. It is a pytree, whose only child is private.
     """
 
-    # The data is what crosses `jax.jit`, `jax.vmap` and pickle. Beside it, for as long as
-    # it is traced, one of a program that a source made may hold what counts places instead
-    # of ranking.
+    # Only the data crosses `jax.jit`, `jax.vmap` and pickle. A ranking that a source makes
+    # inside a program may also hold, while it is traced, a function that counts places
+    # without ranking.
     __slots__ = ("__weakref__", "_count_places", "_data")
 
     def __init__(
@@ -46,12 +46,12 @@ class Ranking:
 
     @property
     def _traced(self) -> ranking_data.RankingData:
-        # Outside of a metric every call has a cache of its own, and nothing outlives it.
+        # Outside of a metric, each call gets a fresh cache that dies with the call.
         data = self._data
         return data if data.call_cache is not None else data.under("expected", Cache())
 
     def _traced_for(self, name: str) -> ranking_data.RankingData:
-        """Returns the data for what formulas that are linear in gains must not read."""
+        """Returns the data for the method `name`, which no linear metric may call."""
         self._data.check_labels_as_passed(name)
         return self._traced
 
@@ -66,37 +66,37 @@ class Ranking:
     ) -> jax.Array:
         """Returns `Σ item_fn(items)·place_fn(place, k)` over the items that have a place.
 
-        Multiplies what each item is worth by what its place is worth within the ranks up
-        to k: the expected value over all orders of tied items, or the value of the one
-        order there is.
+        Multiplies the value of each item by the value of its place within the ranks up to
+        k. The result is the mean over all orders of tied items, or the value of the one
+        definite order.
 
         Args:
-            item_fn: From `Items`, what each is worth, `[*lists, items]`, which may have
-                trailing axes; 0 for the label 0 where only relevant items are held.
-            place_fn: `place_fn(place, k, *per_list)`, what a `Place` is worth within the
-                ranks up to k (None is every rank), so 0 where it has none of these;
-                `positions(discount_fn)` makes one of a function of ranks.
+            item_fn: Maps `Items` to the value of each item, `[*lists, items]`, perhaps with
+                trailing axes. It must be 0 for the label 0 if only relevant items are held.
+            place_fn: `place_fn(place, k, *per_list)` returns the value of a `Place` within
+                the ranks up to k (None is every rank), so 0 if it has no such rank;
+                `positions(discount_fn)` makes a `place_fn` from a function of ranks.
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
-            counting: Functions of `Items` to be added up for `place_fn`: the sum of the
-                i-th over all items above a tie group is `place.counted_above[i]`, that
-                over the group itself `place.counted_tied[i]`. Bools are counted, numbers
-                are summed; an infinite number makes the sums of other items of its list
-                NaN. The functions may have trailing axes as well; `place_fn` then sees
-                one entry of these at a time.
-            per_list: Arrays `[*lists]` that `place_fn` is given, in shapes that
-                broadcast with places.
+            counting: Functions of `Items` to sum for `place_fn`: `place.counted_above[i]`
+                is the sum of the i-th function over all items above a tie group, and
+                `place.counted_tied[i]` its sum over the group itself. Bools are counted,
+                numbers are summed; an infinite number makes the sums of other items of its
+                list NaN. The functions may return trailing axes as well; `place_fn` then
+                sees one entry of these axes at a time.
+            per_list: Arrays `[*lists]` to pass on to `place_fn`, in shapes that broadcast
+                with places.
 
         Returns:
             `[*lists, len(ks), …]`.
 
         Raises:
-            ValueError: if the ranking was cut above a cutoff, or holds only relevant
-                items and `item_fn` of the label 0 is not 0.
+            ValueError: if a cutoff is deeper than the cut of the ranking; or if only
+                relevant items are held, and `item_fn` of the label 0 is not 0.
         """
         _check_place_fn("expected_sum", place_fn, len(per_list))
         data, ks = self._traced.of_places(), inputs.cuts(ks)
         item_fn, *counting = map(data.labelled, (item_fn, *counting))
-        # Functions are keys by identity: metrics that pass the same ones share their sums.
+        # Functions are part of the key, so metrics that pass equal functions share sums.
         args = (item_fn, place_fn, ks, tuple(counting), tuple(per_list))
         key = ("sum", *args, data.reading)
         return data.cache.get_or_compute(key, lambda: sums.expected(data, *args))
@@ -112,9 +112,9 @@ class Ranking:
     ) -> jax.Array:
         """Returns the largest `item_fn(items)·place_fn(place, k)` of items with a place.
 
-        The arguments are those of `expected_sum`; values have no trailing axes, and no
+        Takes the arguments of `expected_sum`, but values have no trailing axes, and no
         product may be negative. Tied items share a place, and the maximum is not a mean
-        over their orders. So this is for metrics that read one definite order
+        over their orders. So only use it in metrics that read one definite order
         (`ties="order"`), or define what ties mean (`ties="own"`).
 
         Items worth 0 1 1 in this order, at places worth 1 / rank, have the maximum 1/2.
@@ -141,31 +141,33 @@ class Ranking:
     ) -> tuple[jax.Array, jax.Array]:
         """Follows a user from the top of the list to the first item that stops them.
 
-        With `value_fn`, each item that the user reaches counts, the one that stops them
-        included: the sum of `value_fn(items)·position_fn(rank)` over them. The cost of
-        what a user sees is such a sum; so is revenue, where an item is worth its price
-        times the chance that it stops the user.
+        With `value_fn`, sums `value_fn(items)·position_fn(rank)` over the items that the
+        user reaches, including the item that stops them. The cost of reading is such a
+        sum; so is revenue, if the value of an item is its price times the chance that it
+        stops the user.
 
         Args:
-            stop_fn: From `Items`, bools: which items stop the user, so that the first
-                stop is found by counting, at any cutoff where scores are at hand. Or
-                floats, the probability that each item stops a user who reaches it, whose
-                mean over the orders of tied items takes a step for each that can stop.
-            position_fn: What a stop at rank 1, 2, … is worth.
+            stop_fn: Maps `Items` to bools, which items stop the user; the first stop is
+                then found by counting, at any cutoff if the ranking has its scores. Or maps
+                `Items` to floats, the probability that each item stops a user who reaches
+                it; the mean over the orders of tied items then takes one step for each
+                item that can stop.
+            position_fn: The value of a stop at rank 1, 2, …
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
-            value_fn: From `Items`, what each is worth to a user who reaches it,
-                `[*lists, items]`; 0 for the label 0 where only relevant items are held.
-                With it, `stop_fn` of bools is read as the probabilities 0 and 1.
+            value_fn: Maps `Items` to the value of each item to a user who reaches it,
+                `[*lists, items]`; it must be 0 for the label 0 if only relevant items are
+                held. With it, bools of `stop_fn` are read as the probabilities 0 and 1.
 
         Returns:
-            The mean of `position_fn` at the first stop, or with `value_fn` that of the
-            sum, 0 beyond k; and the probability that there is no stop by k. Each is
-            `[*lists, len(ks)]`.
+            The mean of `position_fn` at the first stop, or with `value_fn` the mean of the
+            sum, where ranks beyond k add 0; and the probability that there is no stop by k.
+            Each is `[*lists, len(ks)]`.
 
         Raises:
-            ValueError: if the ranking was cut above a cutoff and its scores are not at
-                hand; if places are soft; or if only relevant items are held, and
-                `value_fn` or the probability to stop of the label 0 is not 0.
+            ValueError: if a cutoff is deeper than the cut of the ranking, unless the stop
+                can be found by counting scores; if places are soft; or if only relevant
+                items are held, and `value_fn` or the stop probability of the label 0 is
+                not 0.
         """
         _check_position_fn("expected_first", position_fn)
         data = self._traced_for("expected_first").of_places()
@@ -177,17 +179,17 @@ class Ranking:
     def pairs(self, value_fn: item_fns.ItemFn) -> concordance.PairCounts:
         """Counts the pairs of items of different values, by the order of their scores.
 
-        Takes time of items·log(distinct values), and the memory of a few arrays. Reads
-        whole lists; items without a rank are in no pair.
+        Takes time proportional to items·log(distinct values), and the memory of a few
+        arrays. Reads whole lists; items without a rank are in no pair.
 
         Args:
-            value_fn: From `Items`, the value of each, not negative. Integer labels
+            value_fn: Maps `Items` to the value of each item, not negative. Integer labels
                 reach it as integers, and integer values compare as integers.
 
         Returns:
             `[*lists]` floats each: `in_order`, the pairs in which the larger value has
-            the better score; `tied`, those whose scores tie; `total`, all of them; and
-            `opposed`, those in which the larger value has the worse score.
+            the better score; `tied`, the pairs whose scores tie; `total`, all pairs; and
+            `opposed`, the pairs in which the larger value has the worse score.
 
         Raises:
             ValueError: if the ranking was cut, or holds only relevant items and
@@ -206,17 +208,17 @@ class Ranking:
     ) -> PerList:
         """Returns the values of a metric, with the weights of their lists.
 
-        A list that counts has the value NaN where the score of an item that may have a
-        rank is NaN, if the metric has read places; and where a gain is not finite.
+        A list that counts has the value NaN if a gain is not finite; or if the metric has
+        read places, and the score of an item that may have a rank is NaN.
 
         Args:
             values: `[*lists, len(ks)]`.
-            defined: `[*lists]` bool, whether the metric is defined; True if it is defined
-                for every list that exists.
+            defined: `[*lists]` bool, the lists for which the metric is defined; True if it
+                is defined for every list that exists.
             k: The argument of the metric; unless it is a tuple, the last axis is removed.
-            item_fn: The relevance of items. Where items have weights and lists have none,
-                the weight of a list is the mean weight of its items, each counted
-                `item_fn` times.
+            item_fn: The relevance of items. If items have weights and lists have none, the
+                weight of a list is the mean weight of its items, each counted `item_fn`
+                times.
         """
         data = self._traced
         weights, shape = data.list_weights, data.list_exists.shape
@@ -230,10 +232,10 @@ class Ranking:
             is_counted = is_counted & (weights > 0)
             weights = jnp.where(is_counted, weights, 0).astype(data.dtype)
         defined = defined & is_counted
-        # Outside of a metric, values are taken to depend on places.
+        # Outside of a metric nothing is recorded: assume that values depend on places.
         reads_places = data.dependencies.on_places or self._data.call_cache is None
         unknown = totals.unknown_lists(data, is_counted, reads_places)
-        # Undefined values may be NaN, which a weight of 0 would not take out of a sum.
+        # Undefined values may be NaN, and NaN times a weight of 0 would still be NaN.
         values = jnp.where(arithmetic.widen(defined, values), values, 0)
         if unknown is not None:
             values = jnp.where(arithmetic.widen(unknown, values), jnp.nan, values)
@@ -244,13 +246,14 @@ class Ranking:
 
     @property
     def items(self) -> jax.Array:
-        """Which item is at each rank, `[*lists, ranks]` int32; −1 where none is.
+        """The item at each rank, `[*lists, ranks]` int32; −1 at ranks without an item.
 
-        An item is identified by its index in the row, which counts through all devices
-        where items are cut over them; by its index in the retrieved list; or by its id.
-        Packed lists are flat, `[items]`, list after list, beside `segment_ids`. Tied
-        items stand in the order of the policy; under None and "expected", in that of a
-        hash of their indices, which is blind to labels, and the same in every list.
+        Depending on the source, an item is its index in the row (counted through all
+        devices if items are cut over them), its index in the retrieved list, or its id.
+        For packed lists, the array is flat, `[items]`, list after list; `segment_ids` tells
+        the list of each entry. Tied items stand in the order of the tie policy; under None
+        and "expected", in the order of a hash of their indices, which does not read labels
+        and is the same in every list.
 
         Raises:
             ValueError: if items were counted instead of ordered, or have soft places.
@@ -259,10 +262,10 @@ class Ranking:
 
     @property
     def segment_ids(self) -> jax.Array:
-        """The list of each of `items` of packed lists, `[items]` int32.
+        """The list of each entry of `items`, `[items]` int32, for packed lists.
 
         Lists are numbered along all of their axes; an item of no list has the number of
-        lists.
+        lists as its entry.
 
         Raises:
             ValueError: if lists are not packed.
@@ -287,11 +290,11 @@ class Ranking:
     def profile_sum(self, item_fn: item_fns.ItemFn) -> jax.Array:
         """Sums `item_fn(items)` over the items of each profile, `[*lists, …]` floats.
 
-        A profile holds the items that a user had to do with before, such as those of
-        training: `profile_ids` of `rank_ids`, `rank_scores` and `rank_catalog`, or `seen`
-        of `evaluate_users`, beside metrics of `item_columns`. Each counts by its
-        `profile_weights`, if there are any, and a repeated one counts again. Labels are 0;
-        `item_fn` reads what is known by id.
+        A profile holds the items that a user interacted with before, such as in training:
+        `profile_ids` of `rank_ids`, `rank_scores` and `rank_catalog`, or `seen` of
+        `evaluate_users`, if a metric reads `item_columns`. Each item counts by its
+        `profile_weights`, if there are any, and a repeated item counts again. Labels are 0;
+        `item_fn` reads columns that are known by id.
 
         Raises:
             ValueError: if the ranking was made without profiles.
@@ -299,7 +302,7 @@ class Ranking:
         return totals.profile_sum(self._traced, item_fn)
 
     def pool_max(self, item_fn: item_fns.ItemFn) -> jax.Array:
-        """Returns the largest of non-negative `item_fn(items)` of the pool, `[*lists]`."""
+        """Returns the largest `item_fn(items)`, not negative, of the pool, `[*lists]`."""
         return totals.pool_max(self._traced, self._traced.labelled(item_fn))
 
     def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
@@ -324,11 +327,11 @@ class Ranking:
         """Returns `Σ item_fn·position_fn(rank)` of the pool's best order, to each k.
 
         Args:
-            item_fn: From `Items`, the value of each, not negative.
-            position_fn: What ranks 1, 2, … are worth.
+            item_fn: Maps `Items` to the value of each item, not negative.
+            position_fn: The value of ranks 1, 2, …
             ks: Cutoffs.
-            monotone: Whether `item_fn` reads labels alone, never falls as they rise and
-                is 0 for 0, so that the order of labels is the order of values.
+            monotone: True if `item_fn` reads labels alone, never falls as labels rise and
+                is 0 for the label 0, so that the order of labels is the order of values.
 
         Returns:
             `[*lists, len(ks)]`.
@@ -343,9 +346,9 @@ class Ranking:
         """Returns the mean of `position_fn` at the first stop in the pool's best order.
 
         Args:
-            stop_fn: From `Items`, the probability that each stops a user, as for
-                `expected_first`; it reads labels alone and never falls as they rise.
-            position_fn: What a stop at rank 1, 2, … is worth; it never rises.
+            stop_fn: Maps `Items` to the probability that each item stops a user, as for
+                `expected_first`. It must read labels alone and never fall as labels rise.
+            position_fn: The value of a stop at rank 1, 2, …; it must never rise.
             ks: Cutoffs.
 
         Returns:
@@ -372,8 +375,9 @@ def data_of(ranking: Ranking) -> ranking_data.RankingData:
 def counted_data_of(ranking: Ranking) -> ranking_data.RankingData | None:
     """Counts the places of the relevant items of a ranking that holds the first ranks.
 
-    In a program, metrics that need no other places read these instead, and the ranks
-    that nothing reads are not compiled. None where ranks are as good, or known already.
+    In a program, metrics that need no other places read the counted places instead, and
+    the first ranks are then not compiled. None if the ranking cannot count places: because
+    ranks are as good, or known already.
     """
     count = ranking._count_places
     return None if count is None else count()
@@ -382,32 +386,32 @@ def counted_data_of(ranking: Ranking) -> ranking_data.RankingData | None:
 def traced_data(ranking: Ranking) -> ranking_data.RankingData:
     """Returns the data that a ranking reads, with the cache of the metrics of a call.
 
-    Outside of a metric the cache is a new one.
+    Outside of a metric, the cache is new.
     """
     return ranking._traced
 
 
 def with_labels(ranking: Ranking, label_fn: item_fns.ItemFn) -> Ranking:
-    """Returns the same places of items with other labels.
+    """Returns a ranking of the same items at the same places, with other labels.
 
-    Raises ValueError for what a metric that is linear in gains has no use for, such as
-    the ideal order.
+    It raises ValueError if a metric calls methods that no linear metric may call, such as
+    `ideal_sum`.
 
     Args:
-        ranking: The lists, as a metric is given them.
-        label_fn: From `Items`, the label of each.
+        ranking: The lists, as a metric gets them.
+        label_fn: Maps `Items` to the label of each item.
     """
     data = traced_data(ranking)
     return Ranking(dataclasses.replace(data, relabel=item_fns.relabelling(label_fn)))
 
 
 def of_totals(ranking: Ranking) -> Ranking:
-    """Returns the ranking for values that depend on the pool alone, and so on no score."""
+    """Returns the ranking for values that depend on the pool alone, not on scores."""
     data = traced_data(ranking)
     return Ranking(dataclasses.replace(data, depends_on=ranking_data.Dependencies()))
 
 
-# `count_places` stays behind: it belongs to the trace that made it.
+# Leave out `count_places`, because it belongs to the trace that made it.
 jax.tree_util.register_pytree_with_keys(
     Ranking,
     lambda ranking: (((jax.tree_util.GetAttrKey("_data"), data_of(ranking)),), None),
@@ -451,7 +455,7 @@ def _check_call(
     except (TypeError, ValueError):  # some functions in C have none
         return
     try:
-        # Names instead of arrays: only the number of arguments is looked at.
+        # Bind names in place of arrays, because only the number of arguments matters.
         signature.bind(*arguments)
     except TypeError as error:
         if isinstance(function, functools.partial):

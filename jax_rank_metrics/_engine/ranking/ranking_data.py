@@ -23,11 +23,11 @@ _FEW_LISTED = 128
 
 @dataclasses.dataclass(eq=False)
 class Dependencies:
-    """Names what the values of one metric depend on that may leave a list without one.
+    """The dependencies of one metric that may leave a list without a value.
 
     Attributes:
-        on_places: Whether they depend on places, which scores that are NaN do not give.
-        gain_fns: The gains that they depend on, which may overflow.
+        on_places: True if values depend on places, which are unknown if a score is NaN.
+        gain_fns: The gain functions that values depend on, because gains may overflow.
     """
 
     on_places: bool = False
@@ -42,37 +42,37 @@ class RankingData:
     """Items with places, and the pool of judged items that they came from.
 
     Attributes:
-        items_held: The items that have places; None where nothing was ordered.
-        pool: All judged items; None where only the number of relevant ones is known.
-        length: `[*lists]` int32, how many items have a rank.
-        list_exists: `[*lists]` bool, whether any item of the list was judged.
-        list_weights: `[*lists]`; None where the weights of items, if any, imply it.
-        ties: The name of the tie policy; "none" or "tied" where there were no scores.
+        items_held: The items that have places; None if nothing was ordered.
+        pool: All judged items; None if only the number of relevant items is known.
+        length: `[*lists]` int32, the number of items that have a rank.
+        list_exists: `[*lists]` bool, true if any item of the list was judged.
+        list_weights: `[*lists]`; None if the item weights, if any, imply them.
+        ties: The name of the tie policy; see `Policy`, also for "none" and "tied".
         known_relevant: `[*lists]` int32, the number of relevant items that the caller
-            stated; None where they are counted in the pool.
+            stated; None if they are counted in the pool.
         cut: The number of ranks held of every list; None if all.
-        partial_columns: The names of the columns that are known of listed items alone,
-            and 0 for all others.
-        columns_by_id: The names of the columns that were passed by the id of an item, and
-            of what metrics make of them.
-        label_dtype: The dtype in which labels were passed, if these are widened floats.
-        has_nan: `[*lists]` bool, whether the score of an item that may have a rank is no
-            number; None where scores are integers, or where there were none.
-        profile: `[*lists, profile]`, the items that each user had to do with before; None
-            where they were not passed.
-        has_labels: Whether it is known which items are relevant; if not, all have the
-            label 0.
+        partial_columns: The names of the columns that are known only for listed items,
+            and are 0 for all other items.
+        columns_by_id: The names of the columns that were passed by item id, and of the
+            columns that metrics prepare from them.
+        label_dtype: The dtype in which labels were passed, if they are widened floats.
+        has_nan: `[*lists]` bool, true if an item that may have a rank has a NaN score;
+            None if scores are integers, or there were none.
+        profile: `[*lists, profile]`, the items that each user interacted with before; None
+            if they were not passed.
+        has_labels: True if it is known which items are relevant; if not, all items have
+            the label 0.
 
     While a metric is traced, how it reads the data:
-        tie_reading: The `ties` of the metric; see `metric`. "expected" reads tie groups
-            where the policy of the ranking has them, "order" its definite order, and
-            "own" tie groups under every policy.
-        relabel: Makes a function of items read other labels, as `residual` lets a metric
-            do; None for the labels as passed.
-        renamed: The columns that the metric reads under other names: pairs of the name
-            that it reads, and the name that they have here.
+        tie_reading: The `ties` of the metric; see `metric`. "expected" reads tie groups if
+            the policy of the ranking has them, "order" reads its definite order, and "own"
+            reads tie groups under every policy.
+        relabel: Makes a function of items read other labels, such as the labels of
+            `residual`; None for the labels as passed.
+        renamed: The columns that the metric reads under another name: pairs of the name
+            that the metric reads, and the name of the column in this data.
         call_cache: The results that metrics traced together share.
-        depends_on: What the metric has read so far.
+        depends_on: The dependencies that the metric has shown so far.
     """
 
     items_held: ranked_items.Ranked | None
@@ -97,7 +97,7 @@ class RankingData:
 
     @property
     def items(self) -> jax.Array:
-        """Which item is at each rank; see `Ranking.items`."""
+        """The item at each rank; see `Ranking.items`."""
         if self.items_held is None:
             raise ValueError(
                 "items: this ranking counted places and has no order; rank with a k"
@@ -116,7 +116,7 @@ class RankingData:
         if self.items_held is not None:
             return self.items_held.items.labels.dtype
         items = self.judged_pool().items
-        # Raw labels are as passed, perhaps integers; `dtype` is what they are read in.
+        # Raw labels are as passed, perhaps integers; they are read in `items.dtype`.
         if isinstance(items, RawItems):
             return jnp.dtype(items.dtype)
         return items.labels.dtype
@@ -129,17 +129,17 @@ class RankingData:
 
     @property
     def has_item_weights(self) -> bool:
-        """Whether items have weights."""
+        """True if items have weights."""
         return self.pool is not None and self.pool.items.weights is not None
 
     @property
     def omits_unlisted(self) -> bool:
-        """Whether unlisted items (label 0) rank, but their places are not held."""
+        """True if unlisted items (label 0) have ranks, but their places are not held."""
         return self.pool is not None and self.pool.layout.omits_unlisted
 
     @property
     def averaged_columns(self) -> tuple[str, ...]:
-        """The columns of which a slot of the pool holds a mean of many items."""
+        """The columns for which one slot of the pool holds the mean of many items."""
         return () if self.pool is None else self.pool.layout.averaged_columns
 
     @property
@@ -147,17 +147,18 @@ class RankingData:
         """The largest number of items a list can have, static; None if unknown."""
         if self.pool is None:
             return None
-        # The pool of a catalogue has few slots for many ranks; a cut holds few ranks.
+        # A catalogue's pool has few slots for many ranks, and a cut ranking may hold few
+        # ranks of many slots, so the larger number is the bound.
         ranks = 0 if self.items_held is None else self.items_held.ranks
         return max(ranks, self.pool.items.labels.shape[-1])
 
     @property
     def is_soft(self) -> bool:
-        """Whether places are soft, as `relax` makes them."""
+        """True if places are soft, as `relax` makes them."""
         return self.items_held is not None and self.items_held.soft is not None
 
     def judged_pool(self) -> pools.Pool:
-        """Returns the pool; raises where the labels of judged items are not known."""
+        """Returns the pool; raises if the labels of judged items are not known."""
         if self.pool is None:
             raise ValueError(
                 "pool_labels is None, but this metric reads the labels of every judged "
@@ -166,7 +167,7 @@ class RankingData:
         return self.pool
 
     def check_complete(self, column: str) -> None:
-        """Raises unless a column is known of every item, and every item has a place.
+        """Raises unless a column is known for every item, and every item's place is held.
 
         For formulas that read the column of all items, relevant or not.
         """
@@ -183,14 +184,14 @@ class RankingData:
 
     @property
     def in_groups(self) -> bool:
-        """Whether tie groups are read, rather than one definite order."""
+        """True if the metric reads tie groups, rather than one definite order."""
         if self.tie_reading == "expected":
             return policies.Policy(self.ties).is_grouped
         return self.tie_reading == "own"
 
     @property
     def reading(self) -> tuple[bool, tuple[tuple[str, str], ...]]:
-        """Tells results apart in the cache that metrics read or may read differently."""
+        """The part of cache keys for results that metrics may read differently."""
         return self.in_groups, self.renamed
 
     @property
@@ -201,7 +202,7 @@ class RankingData:
 
     @property
     def dependencies(self) -> "Dependencies":
-        """The facts that the metric has read so far."""
+        """The dependencies that the metric has shown so far."""
         assert self.depends_on is not None
         return self.depends_on
 
@@ -215,15 +216,16 @@ class RankingData:
 
         Args:
             tie_reading: The `ties` of the metric.
-            cache: What metrics traced together share. It may hold arrays of the trace,
-                which the data must therefore not leave.
-            prepared: By the name of a column that the metric reads, that of the column
-                to be read in its place, if the items have it.
+            cache: The results that metrics traced together share. It may hold arrays of
+                the trace, so the data must not leave the trace.
+            prepared: Maps the name of a column that the metric reads to the name of the
+                column to read instead, if the items have it.
 
         Raises:
             ValueError: if the metric needs an order, but the caller passed
-                ties="expected"; if it reads an order or ties, and places are soft; or if
-                it was defined after the ranking was made, which has not prepared a column.
+                ties="expected", or the order within tie groups is unknown; if places are
+                soft, and the `ties` of the metric are not "expected"; or if the metric was
+                defined after the ranking was made, so that no column was prepared for it.
         """
         if tie_reading != "expected" and self.is_soft:
             raise ValueError(ranked_items.NO_ORDER)
@@ -248,7 +250,7 @@ class RankingData:
         )
 
     def with_names(self, renamed: Sequence[tuple[str, str]]) -> "RankingData":
-        """Returns the data with columns of items under other names too."""
+        """Returns the data with some item columns also under other names."""
 
         def has_columns(part: Any) -> bool:
             return hasattr(part, "columns_named")
@@ -259,21 +261,21 @@ class RankingData:
         return jax.tree.map(named, self, is_leaf=has_columns)
 
     def of_places(self) -> "RankingData":
-        """Returns itself, and notes that the metric reads places."""
+        """Notes that the metric reads places, and returns the data."""
         self.dependencies.on_places = True
         return self
 
     def labelled(self, item_fn: ItemFn) -> ItemFn:
         """Returns a function of items that reads the labels of this metric.
 
-        The verbs call it before all else, so that the function also gets these labels
-        where it is asked for the value of items that are not listed, or of those that tie
-        across the cut. Results in the cache are kept apart by the function returned.
+        The verbs call it first, so that the function reads these labels for all items,
+        including unlisted items and items that tie across the cut. Cache keys hold the
+        function returned, so results with different labels stay apart.
         """
         return item_fn if self.relabel is None else self.relabel(item_fn)
 
     def check_labels_as_passed(self, name: str) -> None:
-        """Raises where a linear metric reads what is not linear in other labels."""
+        """Raises if labels were replaced: metrics with linear=True must not read `name`."""
         if self.relabel is not None:
             raise ValueError(
                 f"a metric with linear=True does not read {name} of a ranking; register "
@@ -282,25 +284,24 @@ class RankingData:
 
     @property
     def weighs_items(self) -> bool:
-        """Whether the value of a metric depends on the weights of items.
+        """True if the value of a metric depends on the weights of items.
 
         Raises:
-            ValueError: if it does, but the metric reads other labels, in which it would
-                not be linear.
+            ValueError: if it does, but labels were replaced: the metric must be linear in
+                these labels, and weights make it not so.
         """
         if self.has_item_weights and self.relabel is not None:
             raise ValueError(
-                "weights weighs items, and their mean weight, by which this metric "
-                "divides, depends on the labels of all, so that it is not linear in gains; "
-                "pass weights of lists, or a metric that does not read those of items, "
-                "such as rbp"
+                "weights weighs items, and this metric divides by their mean weight, which "
+                "depends on all labels, so it is not linear in gains; pass weights of "
+                "lists, or a metric that does not read item weights, such as rbp"
             )
         return self.has_item_weights
 
     def reaches(self, ks: Sequence[Cut]) -> bool:
-        """Whether enough ranks are held for every cutoff.
+        """True if enough ranks are held for every cutoff.
 
-        A cut ranking reaches only integers: None needs all ranks, and so may arrays.
+        A cut ranking reaches only integer cutoffs: None needs all ranks, and an array may.
         """
         cut = self.cut
         return cut is None or all(isinstance(k, int) and k <= cut for k in ks)
@@ -309,14 +310,14 @@ class RankingData:
         """Returns the items that have places, in tie groups or in one definite order.
 
         Raises:
-            ValueError: if nothing was ordered, or a cutoff is beyond the cut.
+            ValueError: if nothing was ordered, or a cutoff is deeper than the cut.
         """
         items_held, cut = self.of_places().items_held, self.cut
         for k in ks:
             if not self.reaches((k,)):
                 problem = f"k is {k}"
                 if isinstance(k, jax.Array):
-                    # No single number would do: the advice is to rank whole lists.
+                    # No single number fits all lists: the advice is to rank whole lists.
                     problem, k = "k differs from list to list", None
                 raise ValueError(
                     f"{problem}, but the ranking was cut at k={cut}; rank with k={k}"
@@ -332,7 +333,7 @@ class RankingData:
         """Returns the size of the tie group across the cut, and totals over its items.
 
         The pool is read once for all metrics of a call that ask for the same functions.
-        All results are None where every group is complete.
+        All results are None if every group is complete.
 
         Args:
             ranked: From `held_through`.
@@ -340,15 +341,16 @@ class RankingData:
         """
         if ranked.straddles is None or ranked.keys is None:
             return None, [None] * len(item_fns)
-        # What items are worth is often what places count, and is then summed once.
+        # Often a function gives both the values of items and the amounts that places sum:
+        # evaluate it once.
         distinct = tuple(dict.fromkeys(item_fns))
         find = partial(ranked.group_totals, self.judged_pool(), distinct, self.dtype)
-        # Without cutoffs: every metric reads the one rank at which the ranking was cut.
+        # The key has no cutoffs, because the ranking was cut at one rank for all of them.
         tied, totals = self.cache.get_or_compute(
             ("straddling", distinct, self.renamed), find
         )
         totals = dict(zip(distinct, totals, strict=True))
-        # As they were asked for, with the repeats.
+        # One result for each function passed, repeats included.
         return tied, [totals[item_fn] for item_fn in item_fns]
 
     def sums_to_cutoffs(
@@ -360,21 +362,21 @@ class RankingData:
         """
         axis = self.list_exists.ndim
         if self.omits_unlisted and terms[0].shape[axis] <= _FEW_LISTED:
-            # Reductions fuse with what they add up, so that they compile faster than
-            # products with ones. Over many items they would drift.
+            # Plain reductions fuse with their terms, so they compile faster than products
+            # with ones. Over many items, their rounding errors would add up.
             sums = [jnp.sum(term, axis=axis) for term in terms]
         else:
             sums = [layout.sum(term, trailing) for term in terms]
         return jnp.stack(sums, axis=axis)
 
     def refuse(self, lists: jax.Array, reason: str) -> None:
-        """Makes the call of a metric raise ValueError where it cannot read a list.
+        """Makes the call of a metric raise ValueError if it cannot read a list.
 
-        Where values are known only inside `jax.jit`, nothing is raised, so that the
-        metric has to document what it returns.
+        Inside `jax.jit`, values are traced and nothing is raised, so the metric has to
+        document what it returns for such lists.
 
         Args:
-            lists: `[*lists]` bool, those that the metric refuses.
+            lists: `[*lists]` bool, the lists that the metric refuses.
             reason: The message, in which `{}` stands for the first of these lists.
         """
         refused = self.cache.refused

@@ -27,11 +27,11 @@ def expected(
         data: The lists.
         position_fn: A function of ranks.
         ks: Cutoffs.
-        item_fns: Its `stop_fn`, and its `value_fn` if there is one.
+        item_fns: The `stop_fn`, and the `value_fn` if there is one.
     """
     stop_fn = item_fns[0]
     part = data.items_held or data.judged_pool()
-    # Bools have a first stop, found by counting. Chances need the items one by one.
+    # With bools, the first stop is found by counting. Chances need the items one by one.
     dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
     if dtype != jnp.bool_ or len(item_fns) > 1:
         return _by_chance(data, position_fn, ks, *item_fns)
@@ -46,8 +46,8 @@ def at_mean_rank(
 ) -> tuple[jax.Array, jax.Array]:
     """Reads `position_fn` at the mean rank of the first stop's tie group.
 
-    The arguments and errors are those of `Ranking.expected_first` of bools, which this
-    equals where nothing ties. A rank that is not whole is beyond k if it is above k.
+    Arguments and errors are the same as for `Ranking.expected_first` with bools; so is the
+    result, if nothing ties. A rank that is not whole is beyond k if it is larger than k.
     """
     first = _first_stop(data, stop_fn, ks)
     return first_stop.at_mean_rank(first, position_fn, ks, data.dtype)
@@ -69,7 +69,7 @@ def _find_first_stop(
     if pool is not None and pool.finds_stops and not is_held:
         in_groups = data.in_groups
         return data.cache.get_or_compute(
-            # Without cutoffs: the pool finds the stop at whatever rank it is.
+            # The key has no cutoffs, because the pool finds the stop at any rank.
             ("first stop", stop_fn, in_groups),
             lambda: pool.first_stop(stop_fn, in_groups),
         )
@@ -101,7 +101,8 @@ def _by_chance(
         key = ("stop chances", *item_fns, data.reading)
         return data.cache.get_or_compute(key, partial(find, *item_fns))
 
-    # A mean over items says nothing of the chance that none of them stops the user.
+    # Items of different chances cannot stand for each other by their mean: the chance that
+    # no item stops the user does not follow from it.
     unlisted.check_alike(data, item_fns[0])
     chances, worth = at_ranks(item_fns[0]), at_ranks(*item_fns)
     rank_means = ranks.rank_means(data.cache, data.dtype)
@@ -113,16 +114,17 @@ def best_ranks(
 ) -> jax.Array:
     """Returns the rank of the first hit with the largest value, in one definite order.
 
-    Hits with the values 0 1 2 2 in this order have the best rank 2 at k = 2, and 3 beyond.
+    If hits have the values 0 1 2 2 in this order, the best rank is 2 at k = 2, and 3 for
+    any larger k.
 
     Args:
         data: The lists.
-        hit_fn: From `Items`, bools: which can be the best.
-        item_fn: From `Items`, the value of each, not negative.
+        hit_fn: Maps `Items` to bools: which items are hits.
+        item_fn: Maps `Items` to the value of each item, not negative.
         ks: Cutoffs: ints, None, or arrays `[*lists]`.
 
     Returns:
-        `[*lists, len(ks)]` floats; 0 where no hit has a rank up to k.
+        `[*lists, len(ks)]` floats; 0 if no hit has a rank up to k.
 
     Raises:
         ValueError: as `Ranking.expected_sum`.
@@ -138,7 +140,7 @@ def best_ranks(
         is_candidate = is_hit & place.is_within(rank, cutoff)
         largest = layout.max(jnp.where(is_candidate, values, jnp.zeros_like(values)))
         is_best = is_candidate & (values == layout.broadcast_to_items(largest))
-        # Layouts have no minimum: negate the maximum of the negated ranks.
+        # Layouts have no minimum, so negate the maximum of the negated ranks.
         first = -layout.max(jnp.where(is_best, -rank, -(2**31) + 1))
         best.append(jnp.where(layout.sum(is_best) > 0, first, 0))
     return jnp.stack(best, axis=-1).astype(data.dtype)

@@ -29,9 +29,9 @@ def expected(
 ) -> jax.Array:
     """Computes `Ranking.expected_sum`, or `Ranking.expected_max` with `take_max`.
 
-    From what each item is worth, the amounts that places count and the tie group across
-    the cut, the items held find their places. Each cutoff then sums the values of items
-    times what their places are worth.
+    Finds the places of the items held from their values, the counted amounts, and the tie
+    group across the cut. Then sums, for each cutoff, the values of items times the values
+    of their places.
     """
     items_held, dtype = data.held_through(ks), data.dtype
     layout, items = items_held.layout, items_held.items
@@ -69,8 +69,8 @@ def expected(
     ) -> tuple[Place, jax.Array]:
         if items_held.soft is None:
             return items_held.places(values, amounts, group_size, rank_sums, combine)
-        # The functions identify the amounts, so that metrics share one comparison of all
-        # pairs.
+        # The key holds the functions, which identify the amounts, so that metrics share one
+        # comparison of all pairs.
         of_items = [amount.of_items for amount in amounts]
         find = partial(items_held.soft.place, layout, items.exists, of_items)
         return data.cache.get_or_compute(("soft", counted_fns), find), values.of_items
@@ -106,7 +106,7 @@ def _mapped_axes(
 ) -> Amount:
     """Returns the `in_axes` with which `vmap` maps over the first trailing axis.
 
-    None is that of arrays with fewer than `number` trailing axes, which are shared.
+    Arrays with fewer than `number` trailing axes have the entry None: they are shared.
     """
     first = Amount(num_item_axes, num_item_axes, num_list_axes, 0)  # type: ignore
     axes = zip(amount, first, strict=True)
@@ -128,7 +128,7 @@ def _sum_before(
 def _less(
     amounts: jax.Array, of_unlisted: jax.Array | np.ndarray | None, exists: jax.Array
 ) -> jax.Array:
-    """Subtracts the amount of an unlisted item from those of the items items_held."""
+    """Subtracts the amount of an unlisted item from the amounts of the items held."""
     if of_unlisted is None:
         return amounts
     if amounts.dtype == jnp.bool_:

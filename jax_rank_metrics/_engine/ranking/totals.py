@@ -1,6 +1,6 @@
-"""Totals over the pool of judged items, and what follows from them for a list.
+"""Totals over the pool of judged items, and the cutoffs and weights that depend on them.
 
-A list has no value where a score of it is NaN, or where a gain of its pool overflows.
+A list has no value if one of its scores is NaN, or if a gain of its pool overflows.
 """
 
 import functools
@@ -20,12 +20,12 @@ from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, gains, inputs, types
 from jax_rank_metrics._ground.shares import share
 
-# Digits of 16 bits: a float64 from 2^−43 on has none of its 53 bits beyond six of them.
-# Smaller ones are so small that every list, of at most 2^31 items, has the cutoff 1.
+# A share is read as six digits of 16 bits, which hold all 53 bits of a float64 from 2^−43
+# on. A smaller share gives the cutoff 1 to every list, which has at most 2^31 items.
 _BITS, _DIGITS = 16, 6
 
-# Of this many labels, of which the first is the largest, accelerators find the maximum
-# sooner than they cut off the first.
+# Accelerators find the maximum of this many sorted labels sooner than they slice off the
+# first label.
 _FEW_LABELS = 32
 
 
@@ -47,9 +47,9 @@ def profile_sum(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array:
     items = data.profile
     if items is None:
         raise ValueError(
-            "this metric reads the items that a user had to do with before, of which "
-            "nothing was passed; pass profile_ids to rank_ids, rank_scores or "
-            "rank_catalog, or seen to evaluate_users"
+            "this metric reads the items that a user interacted with before, but none were "
+            "passed; pass profile_ids to rank_ids, rank_scores or rank_catalog, or seen to "
+            "evaluate_users"
         )
     values = item_fns.item_values(item_fn, items, data.dtype)
     if items.weights is not None:
@@ -72,10 +72,10 @@ def num_relevant(data: RankingData, threshold: types.Number) -> jax.Array:
         return items.relevant(threshold)
 
     def count() -> jax.Array:
-        # The caller has counted the labels as passed, and no others.
+        # `known_relevant` counts the labels as passed, so it cannot serve other labels.
         if data.known_relevant is None or data.relabel is not None:
             return pool_sum(data, data.labelled(is_relevant))
-        # Never fewer than were retrieved, so that no recall exceeds 1.
+        # Count at least the relevant items retrieved, so that no recall exceeds 1.
         assert data.items_held is not None
         retrieved = arithmetic.count(
             is_relevant(item_fns.Items.of(data.items_held.items))
@@ -103,7 +103,7 @@ def cutoffs(data: RankingData, k: types.Cutoffs) -> tuple[types.Cut, ...]:
 
 
 def _check_ranks(data: RankingData, ks: Sequence[object]) -> None:
-    """Raises for a cutoff among ranks that the float dtype of places cannot tell apart."""
+    """Raises if a cutoff is so deep that the dtype of places cannot tell ranks apart."""
     dtype, limit = data.dtype, 2 ** (jnp.finfo(data.dtype).nmant + 1)
     max_ranks = data.items_held.ranks if data.items_held else data.max_items or 0
     numbers = [k for k in ks if isinstance(k, int) and k > limit]
@@ -151,12 +151,12 @@ def unknown_lists(
     """Finds the lists for which a metric has no value.
 
     Args:
-        data: What the metric has read.
+        data: The lists, with the dependencies of the metric.
         is_counted: `[*lists]` bool, the lists that count.
-        reads_places: Whether its values depend on the places of items.
+        reads_places: True if the values of the metric depend on the places of items.
 
     Returns:
-        `[*lists]` bool, lists that count; None where every list has a value.
+        `[*lists]` bool, the lists that count but have no value; None if all have one.
     """
     unknown = data.has_nan if reads_places else None
     if data.dependencies.gain_fns:
@@ -171,7 +171,7 @@ def unknown_lists(
 
 
 def _overflows(data: RankingData, gain_fn: types.Gain) -> jax.Array:
-    """Whether a gain of the pool is not finite, `[*lists]` bool."""
+    """True for lists with a gain in the pool that is not finite, `[*lists]` bool."""
 
     def is_infinite(items: item_fns.Items) -> jax.Array:
         return ~jnp.isfinite(gains.gains_of(gain_fn, items.labels))
@@ -190,7 +190,7 @@ def _overflows(data: RankingData, gain_fn: types.Gain) -> jax.Array:
 def _largest_label(data: RankingData) -> jax.Array:
     """Returns the largest label of the pool, `[*lists]`; 0 for lists without items.
 
-    It is read off the best order of labels if another metric has asked for that.
+    It is the first label of the best order, if another metric has computed this order.
     """
     if (known := data.cache.get(cache.SORTED_LABELS)) is not None:
         _, labels, layout = known
@@ -204,10 +204,11 @@ def cutoff_of(fraction: share, lengths: jax.Array) -> jax.Array:
     """Returns ceil(float64(fraction·length)) of each length, int32.
 
     The product is computed exactly, in integers of 32 bits, since not every device has
-    float64. With q its integer part, float64 rounds it to q where it exceeds q by no more
-    than half of the distance to the next float64: 2^(b − 53) for 2^b ≤ q < 2^(b + 1). (A
-    product half-way between the two is rounded to the even one, which is q.) So the
-    cutoff is q where the fractional part is at most that, and q + 1 elsewhere.
+    float64. Let q be its integer part. Float64 rounds the product to q if it exceeds q by
+    no more than half of the distance to the next float64; this half is 2^(b − 53) for
+    2^b ≤ q < 2^(b + 1). (A product half-way between the two is rounded to the even one,
+    which is q.) So the cutoff is q if the fractional part is at most 2^(b − 53), and else
+    q + 1.
 
     Args:
         fraction: The share.

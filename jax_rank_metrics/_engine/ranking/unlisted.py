@@ -1,14 +1,15 @@
-"""The value of items that are not listed, where only listed ones are known one by one.
+"""The value of items that are not listed, if only listed items are known one by one.
 
-Such an item has the label 0, and 0 or False in every column. Its value is computed while
-tracing, by one small program for each function of items.
+An unlisted item has the label 0, and 0 or False in every column. Its value is computed
+while tracing, by one small program for each function of items.
 
-Only what is known of an item by its id is a matter of fact for unlisted items too. Where
-it was passed for all items, a slot of the pool stands for the average item; groups that
-were passed of listed items alone are unknown. In both cases a function that reads them must
-be linear in them: an item that is one half of a group is worth the mean of a member and of
-no member. So the values of an item with 1 in one entry and of an item with 0 in all say all
-there is to know. That a function is linear is tested while tracing.
+Columns that are known by item id are different, because unlisted items have entries in
+them too. If a column was passed for all items, a slot of the pool stands for the average
+unlisted item; if groups were passed for listed items alone, the groups of unlisted
+items are unknown. In both cases a function that reads such a column must be linear in it: an item
+that is one half in a group is worth the mean of a member and of a non-member. The value of
+an item with 0 in all entries, and the values of items with 1 in one entry, then determine
+the value of every item. Linearity is tested while tracing.
 """
 
 import math
@@ -25,7 +26,7 @@ from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_amounts, read
 from jax_rank_metrics._engine.ranking.ranked_items import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 
-# Values that were found, by the shapes and dtypes of what a function reads.
+# The values of each function, by the shapes and dtypes of the columns that it was given.
 # They are kept for as long as the function itself.
 _Values = dict[Hashable, np.ndarray]
 _values: weakref.WeakKeyDictionary[ItemFn, _Values] = weakref.WeakKeyDictionary()
@@ -41,7 +42,7 @@ def check_unlisted(data: RankingData, item_fn: ItemFn) -> None:
         # A linear function that is 0 for each entry of the columns is always 0.
         if values.any():
             raise UnknownPlaceError(
-                "items with the label 0 are worth something by a column of theirs, but "
+                "items with the label 0 have values that depend on their columns, but "
                 "this ranking holds only the places of items that are listed; ask for "
                 f"cutoffs that are numbers, as in awrf@10, and {RANK_MORE}"
             )
@@ -56,10 +57,10 @@ def check_unlisted(data: RankingData, item_fn: ItemFn) -> None:
 
 
 def unlisted_value(data: RankingData, item_fn: ItemFn) -> np.ndarray | jax.Array | None:
-    """Returns the value of an unlisted item, `[…]`, where unlisted places are not held.
+    """Returns the value of an unlisted item, `[…]`, if unlisted places are not held.
 
-    None where every place is held, or where the value is 0. It is traced only if
-    `item_fn` has taken traced values from elsewhere.
+    None if every place is held, or if the value is 0. The value is traced only if
+    `item_fn` closes over traced values.
 
     Raises:
         ValueError: if unlisted items may have different values.
@@ -77,21 +78,21 @@ def unlisted_value(data: RankingData, item_fn: ItemFn) -> np.ndarray | jax.Array
 def check_known(data: RankingData, item_fn: ItemFn) -> None:
     """Raises if the value of unlisted items depends on groups that were not passed.
 
-    Also raises if it depends on columns of average items, and is not linear in them.
+    Also raises if the value depends on averaged columns, and is not linear in them.
     """
     values = _member_values(data, item_fn)
     is_partial = GROUPS in data.partial_columns
     if is_partial and values is not None and values.any():
         raise UnknownPlaceError(
-            "relevant_columns holds 'groups' of the listed items alone, and items with the "
-            "label 0 are worth something by their groups; rank all items, or pass "
-            "item_columns={'groups': …}, which has those of every item, to rank_ids, or to "
+            "relevant_columns holds 'groups' of the listed items alone, but the values of "
+            "items with the label 0 depend on their groups; rank all items, or pass "
+            "item_columns={'groups': …}, with the groups of every item, to rank_ids, or to "
             "rank_scores(k=…) or rank_catalog(k=…) with the k of the metric"
         )
 
 
 def check_alike(data: RankingData, item_fn: ItemFn) -> None:
-    """Raises if unlisted items may have different values, where one stands for all."""
+    """Raises if unlisted items may have different values, because one stands for all."""
     values = _member_values(data, item_fn)
     if values is not None and (values != values[:1]).any():
         names = ", ".join(map(repr, _names_read(data, item_fn)))
@@ -101,15 +102,16 @@ def check_alike(data: RankingData, item_fn: ItemFn) -> None:
         )
 
 
-# Up to this many entries of a column, the value of an item with 1 in each is computed.
+# If columns have at most this many entries, the value of an item with 1 in each entry is
+# computed.
 _MANY_ENTRIES = 512
 
-# Values of columns between which a function that is not linear is found to bend.
+# The two column values between which a function must be a straight line.
 _LOW, _HIGH = -1e-3, 1e6
 
 
 def _names_read(data: RankingData, item_fn: ItemFn) -> list[str]:
-    """Returns the columns of unlisted items, in which these may differ, that are read."""
+    """Returns the columns that a function reads and in which unlisted items may differ."""
     names = [*data.averaged_columns]
     if GROUPS in data.partial_columns:
         names.append(GROUPS)
@@ -121,13 +123,14 @@ def _names_read(data: RankingData, item_fn: ItemFn) -> list[str]:
 
 
 def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
-    """Returns the values of unlisted items: of one with 0 in every column, and of others.
+    """Returns the value of an unlisted item with 0 in every column, and of other ones.
 
-    The others have 1 in one entry of the columns that the function reads; or, of columns of
-    many entries, different numbers in all of them.
+    Each of the others has 1 in one entry of the columns that the function reads. If these
+    columns have many entries, there is one other item, with different numbers in all.
 
     Returns:
-        `[items, …]`; None where the function does not read columns that may differ.
+        `[items, …]`; None if the function reads no column in which unlisted items may
+        differ.
 
     Raises:
         ValueError: if the function is not linear in these columns; or if its values are
@@ -143,7 +146,8 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
     rng = np.random.default_rng(0)
     low = np.full(total, _LOW)
     high = rng.uniform(0.5, 1, total) * _HIGH
-    # The values at the last three are compared; one in all entries of many says enough.
+    # The last three rows test linearity. One row of numbers in all of many entries is
+    # enough: a value that depends on any entry differs there.
     units = np.eye(total) if total <= _MANY_ENTRIES else rng.uniform(0.5, 1, (1, total))
     rows = np.concatenate([np.zeros((1, total)), units, [low, high, (low + high) / 2]])
     parts = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
@@ -155,20 +159,20 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
     if isinstance(values, jax.Array):
         raise ValueError(
             f"a function of items reads the column {names[0]!r} and also traced values, so "
-            "that it is not known what items with the label 0 are worth; pass these "
-            "values as per_list, or pass all items to rank, with the column of each"
+            "the values of items with the label 0 are not known while tracing; pass the "
+            "traced values as per_list, or pass all items to rank, with the column of each"
         )
     members, (at_low, at_high, between) = values[:-3], values[-3:].astype(np.float64)
     scale = np.maximum(np.abs(at_low), np.abs(at_high)).max(initial=0)
-    # False where a value is NaN, such as a logarithm at the low end.
+    # False if a value is NaN, such as the logarithm of the low one.
     is_straight = np.abs(at_low + at_high - 2 * between) <= 1e-4 * scale
-    # What is 0 at all of them is 0 by the label, and not by the columns.
+    # A function that is 0 at all three is 0 because of the label, so columns do not matter.
     if not is_straight.all() or (
         scale > 0 and not _is_transposable(data, item_fn, probes)
     ):
         raise ValueError(
-            f"a function of items is not linear in the column {names[0]!r}, of which this "
-            "ranking knows only the total over items that are not listed; prepare the "
+            f"a function of items is not linear in the column {names[0]!r}, but this "
+            "ranking knows only the total of the column over unlisted items; prepare the "
             f"column by @jrm.metric(item_columns={{{names[0]!r}: function}}), or pass all "
             "items to rank, with the column of each"
         )
@@ -178,7 +182,7 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
 def _is_transposable(
     data: RankingData, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
 ) -> bool:
-    """Whether JAX finds the function to be linear in these columns, up to a constant."""
+    """True if JAX finds the function to be linear in these columns, up to a constant."""
     dtype = data.dtype
     known = {name: jnp.asarray(zeros) for name, zeros in _columns(data, 1).items()}
 
@@ -200,14 +204,14 @@ def _is_transposable(
 
 
 def _amounts(item_fn: ItemFn, items: ItemArrays, dtype: jnp.dtype) -> jax.Array:
-    """Evaluates a function as `item_amounts` does, of columns that are read as they are."""
+    """Evaluates a function as `item_amounts` does, for columns that are clean already."""
     return item_amounts(item_fn, items, dtype, is_clean=True)
 
 
 def _columns(data: RankingData, num_items: int) -> dict[str, np.ndarray]:
     """Returns the columns of items for which every entry is 0, `[num_items, …]`."""
     assert data.items_held is not None
-    # Beyond the axes of lists and that of items.
+    # Entries come after the axes of lists and the axis of items.
     trailing = data.list_exists.ndim + 1
     return {
         # Memberships are read as floats, however they were passed.
@@ -222,22 +226,22 @@ def _columns(data: RankingData, num_items: int) -> dict[str, np.ndarray]:
 def _values_of(
     data: RankingData, item_fn: ItemFn, probes: Mapping[str, np.ndarray]
 ) -> np.ndarray | jax.Array:
-    """Returns the values of items with the label 0 that have these entries in columns.
+    """Returns the values of items with the label 0 and the given entries in columns.
 
     Args:
         data: The lists.
         item_fn: A function of items.
-        probes: By name, arrays `[items, …]`; all other columns are 0. Without any, there
-            is one item.
+        probes: By name, arrays `[items, …]`; all other columns are 0. If empty, there is
+            one item.
 
     Returns:
-        `[items, …]`; traced only if `item_fn` has taken traced values from elsewhere.
+        `[items, …]`; traced only if `item_fn` closes over traced values.
     """
     num_items = max((len(probe) for probe in probes.values()), default=1)
     columns, dtype = _columns(data, num_items) | dict(probes), data.dtype
     names, arrays = list(columns), list(columns.values())
     kinds = {name: (column.shape, column.dtype) for name, column in columns.items()}
-    # The shapes say what the probes are: all of one shape hold the same members.
+    # Shapes suffice as a key, because all probes of one shape hold the same numbers.
     key = (dtype, tuple(sorted(kinds.items())), tuple(probes))
     try:
         values = _values.setdefault(item_fn, {})
@@ -254,7 +258,7 @@ def _values_of(
     if value is None:
         value = while_tracing.constant(value_of, *arguments)
     if value is None:
-        # Of this trace alone, because the function holds arrays of it: never to be kept.
+        # The function holds arrays of this trace, so its value must not be kept.
         return value_of(*map(jnp.asarray, arguments))
     values[key] = value
     return value
