@@ -21,7 +21,7 @@ class PlacesByValue(NamedTuple):
 
     above: jax.Array
     tied: jax.Array
-    level: jax.Array  # the largest value is level 1, the next 2, …; 0 where no item is
+    level: jax.Array  # the largest value is level 1, the next 2, …; 0 for empty slots
 
 
 def places_by_value(
@@ -31,7 +31,7 @@ def places_by_value(
 
     Args:
         layout: The layout of the items.
-        values: `[*lists, items]` floats or integers, none of them negative.
+        values: `[*lists, items]` floats or integers, not negative.
         exists: `[*lists, items]` bool.
     """
     keys = [score_key(values, exists)]
@@ -60,12 +60,12 @@ def count_smaller(
     """Counts, for each item, the items of smaller value in a range of slots, int32.
 
     This is a wavelet matrix. The bits of the levels are read one by one, the highest
-    first. For each bit, all items move, stably, so that those without the bit come
-    first; the ranges move with them. Where an item lacks the bit, the items of its range
-    that have it are of a larger level, which is a smaller value: they are counted, and
-    the range shrinks to the items without the bit. Where the item has the bit, the
-    range shrinks to the items that have it. The time is proportional to
-    items·log(distinct values); the memory is that of a few arrays.
+    first. For each bit, all items move, stably, so that items without the bit come
+    first; the ranges move with them. If an item lacks the bit, the items of its range
+    that have the bit have a larger level, and so a smaller value: they are counted, and
+    the range shrinks to the items without the bit. If the item has the bit, the range
+    shrinks to the items that have it too. The time is proportional to
+    items·log(distinct values), and the memory is a few arrays.
 
     For the levels 3 1 3 2 4 and the range of all slots, from 0 up to 5, the counts are
     1 4 1 3 0. Slots without an item have level 0 and are never counted.
@@ -86,7 +86,7 @@ def count_smaller(
         lacks_bit = ((permuted_level >> bit) & 1) == 0
         lacking_so_far = arithmetic.cumulative_count(lacks_bit)
         num_lacking = lacking_so_far[..., -1:]
-        # Count the items before each bound that lack the bit, and those that have it.
+        # Count the items before each bound that lack the bit, and the items that have it.
         num_lacking_before = [
             jnp.where(
                 bound > 0, arithmetic.take(lacking_so_far, jnp.maximum(bound - 1, 0)), 0

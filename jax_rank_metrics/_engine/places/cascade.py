@@ -1,21 +1,21 @@
 """The first stop of a user whom each item stops by chance.
 
 In a random order of t tied items, let S_j be the probability that one of the first j stops
-the user. One item more, with the chance s, is among the first j of t + 1 with the
-probability j / (t + 1), so that
+the user. Add one more item, which stops the user with the chance s. It is among the first j
+of the t + 1 items with the probability j / (t + 1), so that
 
     S_j ← S_j + j / (t + 1) · (s + (1 − s)·S_{j−1} − S_j).
 
-Items that stop nobody leave S_j = 0, so that the others are added to them one by one. The
-user stops at the j-th item with the probability S_j − S_{j−1}.
+Items that never stop the user have S_j = 0, so start from them, and add the other items one
+by one. The user stops at the j-th item with the probability S_j − S_{j−1}.
 
-Where items have values, let V_j be the mean value of the j-th item, 0 unless the user
-reaches it. An item more, with the value v, is as likely to be the j-th as any before it:
+If items have values, let V_j be the mean value of the j-th item, counted as 0 unless the
+user reaches it. One more item, with the value v, is as likely to be the j-th as any other:
 
     j·V_j ← j·V_j + j / (t + 1) · (v·(1 − S_{j−1}) + (1 − s)·(j − 1)·V_{j−1} − j·V_j).
 
-Items that stop nobody have V_j = their mean value. V_j is linear in values, so that items
-of one chance may all have their mean.
+For items that never stop the user, V_j is their mean value. V_j is linear in values, so
+items with equal chances may all get their mean value.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,13 +37,14 @@ _Sums = list[jax.Array]
 def _with_item(
     sums: _Sums, sums_before: _Sums, share: jax.Array, item: Sequence[jax.Array]
 ) -> _Sums:
-    """Returns the sums of one item more, which is among the first j with this probability.
+    """Returns the sums after one more item is added.
 
     Args:
         sums: The sums.
-        sums_before: Those at j − 1.
-        share: The probability, or more than 1 beyond the items; 0 where none is added.
-        item: Its chance to stop the user; and its value, if items have values.
+        sums_before: The sums at j − 1.
+        share: The probability that the item is among the first j. More than 1 for j beyond
+            the number of items, and then read as 1; 0 if no item is added.
+        item: The chance of the item to stop the user; and its value, if items have values.
     """
     share, (chance, *value) = jnp.minimum(share, 1), item
     gains = chance, *(v * (1 - sums_before[0]) for v in value)
@@ -58,16 +59,17 @@ def of_group(
 ) -> jax.Array:
     """Returns the chance to stop at the first, second, … item of a tie group, or V_j.
 
-    `[*lists, ranks]`, for one group in each list, beyond which numbers mean nothing. Items
-    may lie anywhere in their lists, also on several devices: those of the largest chance
-    to stop are counted, and added together.
+    Returns `[*lists, ranks]`, for one group in each list; numbers beyond the size of the
+    group mean nothing. If items have values, these are V_j. Items may lie anywhere in their
+    lists, also on several devices: in each step, the items with the largest chance left are
+    counted, and added together.
 
     Args:
         layout: The layout of the items.
-        ranks: How many of the first items are asked for.
+        ranks: How many of the first items to return numbers for.
         exists: `[*lists, items]` bool, which items are in the group.
         items: `[*lists, items]`, the probability that an item of the group stops the
-            user; and what it is worth, if items have values. 0 for other items.
+            user; and its value, if items have values. Both are 0 for other items.
     """
     stop, *values = items
 
@@ -118,18 +120,20 @@ def stop_chances(
 ) -> jax.Array:
     """Returns the probability that the user stops at each rank held, `[*lists, held]`.
 
-    With values, returns the mean value of the item there, 0 unless the user reaches it.
+    With values, returns the mean value of the item at each rank held, counted as 0 unless
+    the user reaches it.
 
     Args:
         layout: The layout of the items.
         stop: `[*lists, held]`, the probability that a user who reads an item stops.
-        continues: `[*lists, held]` bool, which items tie with the one before; None where
-            none does.
+        continues: `[*lists, held]` bool, which items tie with the item before; None if no
+            items tie.
         group: `of_group` of the tie group across the cut, and which items held belong to
-            it; None where every group is complete.
-        values: `[*lists, held]`, what each item is worth; or nothing.
+            it; None if every group is complete.
+        values: `[*lists, held]`, the value of each item; or nothing.
     """
-    # The log-probability of passing each item. It is −200 at a certain stop: e^−200 is 0.
+    # The log-probability of passing each item. It is −200, not −∞, at a certain stop:
+    # e^−200 is 0 in float32, and about 1e−87 in float64.
     log_pass = jnp.log1p(-jnp.minimum(stop, 1 - jnp.finfo(stop.dtype).epsneg))
     log_pass = jnp.where(stop < 1, log_pass, -200)
     reached = jnp.exp(tie_groups.sum_before(layout, log_pass))
@@ -145,13 +149,14 @@ def stop_chances(
         return chances
     of_group, in_group = group
     offset = layout.cumulative_count(in_group) - in_group.astype(jnp.int32)
-    # Fewer and fewer users reach an item, so that most of them reach the first one.
+    # The chance to reach an item falls along the list, so the largest chance of the group
+    # is the chance to reach its first item.
     first = layout.broadcast_to_items(layout.max(jnp.where(in_group, reached, 0)))
     return jnp.where(in_group, first * arithmetic.take(of_group, offset), chances)
 
 
 def _in_pairs(reached: jax.Array, continues: jax.Array, *items: jax.Array) -> jax.Array:
-    """Returns what `stop_chances` does, where at most two items tie."""
+    """Computes `stop_chances` if at most two items tie."""
     stop, worth = items[0], items[-1]
     before, after = (arithmetic.shifted(worth, by) for by in (1, -1))
     has_second = arithmetic.shifted(continues, -1)
@@ -166,13 +171,13 @@ def _in_pairs(reached: jax.Array, continues: jax.Array, *items: jax.Array) -> ja
 def _in_groups(
     reached: jax.Array, continues: jax.Array, *items: jax.Array
 ) -> jax.Array:
-    """Returns what `stop_chances` does, with S_j in the j-th slot of each group."""
+    """Computes `stop_chances`, with S_j in the j-th slot of each group."""
     stop, *values = items
     is_few = stop.shape[-1] <= place.FEW_RANKS
     start, end = (few_ranks_cpu if is_few else tie_groups).bounds_of_runs(continues)
     offset, sizes = arithmetic.iota(stop) - start, end - start + 1
-    # Of few items, each is added; of many, those that can stop a user, in the first slots
-    # of their group: rounding would add up.
+    # If there are few items, add each. If there are many, rounding errors would add up: add
+    # only the items that can stop a user, after moving them to the first slots of a group.
     stops, of_blanks = sizes, [jnp.zeros_like(value) for value in values]
     if not is_few:
         is_stop = (stop > 0).astype(jnp.int32)
@@ -208,7 +213,7 @@ def _in_groups(
     return arithmetic.take(reached, start) * at_each
 
 
-# Means of functions of ranks, each up to a cutoff, over the ranks that a slot stands for.
+# Averages functions of ranks, each up to a cutoff, over the ranks that a slot may have.
 RankMeans = Callable[[Sequence[tie_groups.RankSum]], list[jax.Array]]
 
 
@@ -222,7 +227,7 @@ def expected(
 ) -> tuple[jax.Array, jax.Array]:
     """Returns the mean of `position_fn` at the stop, and the chance of no stop by each k.
 
-    Where items have values, the first is the sum of `worth` times `position_fn`.
+    If items have values, the first is the sum of `worth` times `position_fn`.
 
     Args:
         worth: From `stop_chances` with values; or the chances, if items have none.
@@ -241,17 +246,17 @@ def expected(
 
 
 def at_rank(rank: jax.Array) -> RankMeans:
-    """Returns the values at one rank each, a float."""
+    """Returns the averages for slots of one rank each; `rank` holds floats."""
     return lambda rank_sums: [place.at_ranks(f, rank, k) for f, k in rank_sums]
 
 
 def in_turn(
     above: jax.Array, tied: jax.Array, bounds: tuple[jax.Array, jax.Array]
 ) -> RankMeans:
-    """Returns means over the ranks of the first, second, … of the items held of a group.
+    """Returns the averages for items held that are the first, second, … of their group.
 
-    Of t tied items, r are held. The item number i of these, counted from 0, is at the index
-    j with a probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i).
+    If r of t tied items are held, the i-th item held, counted from 0, is the j-th of the
+    group with a probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i).
 
     Args:
         above: `[*lists, items]` floats, as in `Place`.

@@ -1,7 +1,7 @@
 """Tie groups of a few items, and sums over a few ranks, on CPU.
 
-XLA:CPU does not vectorise a comparison of all pairs, which takes many times as long. Here
-the items of a list are the bits of one integer, the first item the lowest bit.
+XLA:CPU does not vectorise a comparison of all pairs, which would take many times as long.
+Here the items of a list are the bits of one integer; the first item is the lowest bit.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from jax import lax
 
 from jax_rank_metrics._ground import arithmetic
 
-# The bits of an integer, and all of them.
+# The number of bits of an integer, and the integer with all bits set.
 _BITS, _ALL = 32, np.uint32(0xFFFFFFFF)
 
 
@@ -23,9 +23,9 @@ def groups_of(
     """Returns the counts of a `Place`, of at most 32 items in rank order.
 
     Args:
-        keys: `[*lists, items]`; items tie where they are equal.
-        exists: `[*lists, items]` bool, true before false.
-        amounts: `[*lists, items]` each, to be added up.
+        keys: `[*lists, items]`; items with equal keys tie.
+        exists: `[*lists, items]` bool, all true ones before all false ones.
+        amounts: `[*lists, items]` each, the amounts that places sum.
     """
     ties = exists & (keys == arithmetic.shifted(keys, 1))
     above, behind = _run_of(ties)
@@ -42,20 +42,20 @@ def groups_of(
 def bounds_of_runs(continues: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns the first and the last slot of each item's run, of at most 32 items.
 
-    As `bounds_of_runs` of tie groups, but without a loop, on any device.
+    The same as `tie_groups.bounds_of_runs`, but without a loop; for any device.
     """
     start, behind = _run_of(continues)
     return start.astype(jnp.int32), _count((behind & -behind) - 1) - 1
 
 
 def _run_of(continues: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns the start of each item's run, and the starts behind it, as bits."""
+    """Returns the start of each item's run; and, as bits, the starts of later runs."""
     bit = _bits_of_slots(continues)
-    # The first item starts a run, and the end of the list ends the last one.
+    # The first item starts a run, and the bits beyond the list end the last run.
     edges = np.where(bit == 1, ~(_ALL >> (_BITS - continues.shape[-1])) | 1, 0)
     starts = _added(jnp.where(continues, edges.astype(np.uint32), edges | bit))
-    # With the keys 9 7 7 7 4, runs start at 11001; of the second 7, the last start up to
-    # it is the second bit, and the next one behind it the last bit.
+    # With the keys 9 7 7 7 4, runs start at the bits 11001, the first item first. For the
+    # second 7, the last start up to it is the second bit, and the next start the fifth.
     up_to_item = 2 * bit - 1
     return _BITS - 1 - lax.clz(starts & up_to_item), starts & ~up_to_item
 
@@ -67,7 +67,7 @@ def _bits_of_slots(like: jax.Array) -> np.ndarray:
 
 
 def _added(bits: jax.Array) -> jax.Array:
-    """Returns one integer for each list, `[*lists, 1]`."""
+    """Adds the bits up to one integer for each list, `[*lists, 1]`."""
     return jnp.sum(bits, axis=-1, keepdims=True, dtype=jnp.uint32)
 
 
@@ -76,7 +76,7 @@ def _count(bits: jax.Array) -> jax.Array:
 
 
 def _sum_at(bits: jax.Array, amounts: jax.Array) -> jax.Array:
-    """Sums, for each item, the amounts of those whose bits are set, `[*lists, items]`."""
+    """Sums, for each item, the amounts of the items whose bits are set in its integer."""
     bit = _bits_of_slots(amounts)
     if amounts.dtype == jnp.bool_:
         return _count(bits & _added(jnp.where(amounts, bit, np.uint32(0))))
@@ -91,14 +91,14 @@ def sum_of_few(values: np.ndarray, above: jax.Array, end: jax.Array) -> jax.Arra
     """Sums over the ranks above + 1 … end, from a table of all such sums.
 
     Args:
-        values: Of the ranks 1, 2, …; beyond them, nothing is added.
+        values: The values of ranks 1, 2, …; ranks beyond these add nothing.
         above: int32.
-        end: int32; where it is below `above`, the sum is 0.
+        end: int32; if it is below `above`, the sum is 0.
     """
     last = len(values)
     sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
     table = np.triu(sums - sums[:, None]).astype(values.dtype).reshape(-1)
     index = jnp.minimum(above, last) * (last + 1) + jnp.minimum(end, last)
-    # Negative indices, which could count from the end, would be looked for.
+    # For signed indices, JAX would also handle negative ones, which count from the end.
     index = index.astype(jnp.uint32)
     return jnp.asarray(table).at[index].get(mode="promise_in_bounds")

@@ -23,13 +23,13 @@ from jax_rank_metrics._ground.types import Cut, PositionFn
 class FirstStop:
     """The tie group of the best item that stops, `[*lists]` each, int32 or floats.
 
-    Where no item of a list stops, `stops` is 0 and the other two are not to be read.
+    If no item of a list stops, `stops` is 0, and `above` and `tied` mean nothing.
     """
 
     above: jax.Array  # how many items rank strictly before the group
     tied: jax.Array  # how many items the group holds
-    stops: jax.Array  # how many of these stop the user
-    # Where at most one item of each list can stop, the largest rank it can have, static.
+    stops: jax.Array  # how many items of the group stop the user
+    # If at most one item of each list can stop, the largest rank it can have, static.
     max_rank: int | None = None
 
     @property
@@ -82,7 +82,7 @@ def group_of_key(
 def best_key(keys: jax.Array, stop: jax.Array, layout: base.PoolLayout) -> jax.Array:
     """Returns the largest key of the items that stop, `[*lists]`.
 
-    Where no item stops, it is the minimum of the dtype.
+    If no item stops, it is the minimum of the dtype.
     """
     return layout.max(jnp.where(stop, keys, jnp.iinfo(keys.dtype).min))
 
@@ -121,7 +121,7 @@ def at_known_rank(above: jax.Array, has_stop: jax.Array) -> FirstStop:
     return FirstStop(jnp.where(has_stop, above, 0), count, count)
 
 
-# Up to this cutoff, all ranks are looked at together; beyond, one after the other.
+# Up to this cutoff, all ranks are computed at once; beyond it, one after the other.
 _FEW = 64
 
 
@@ -130,15 +130,15 @@ def expected(
 ) -> tuple[jax.Array, jax.Array]:
     """Averages `position_fn` at the first stop over all orders of its tie group.
 
-    Where r of n tied items stop, the user passes the first j of them with probability
+    If r of n tied items stop, the user passes the first j of them with probability
     ∏ (n − r − i)/(n − i) over i < j.
 
     With n = 3 and r = 1 below two items, the first stop is at rank 3, 4 or 5 with
     probability 1/3 each.
 
     Returns:
-        The mean, to which a stop beyond k, or no stop, adds 0; and the probability that
-        nothing stops the user within the ranks up to k. Both are `[*lists, len(ks)]`.
+        The mean, with 0 for a stop beyond k and for no stop; and the probability that
+        nothing stops the user at the ranks up to k. Both are `[*lists, len(ks)]`.
     """
     if first.max_rank is not None:
         return _expected_of_one(first, position_fn, ks, first.max_rank, dtype)
@@ -157,10 +157,10 @@ def _expected_of_one(
     max_rank: int,
     dtype: DTypeLike,
 ) -> tuple[jax.Array, jax.Array]:
-    """Computes `expected` where one item stops, which may have any rank of its place."""
+    """Computes `expected` if one item stops, which may have any rank of its place."""
     above, tied, stops = first.counts
     place_sum = sum_of_many(above, tied, max_rank, dtype)
-    # A place without a stop has no ranks.
+    # If no item stops, `tied` may be 0.
     chance = stops.astype(dtype) / jnp.maximum(tied, 1).astype(dtype)
     sums, chances = [], []
     for k in ks:
@@ -179,7 +179,7 @@ def _expected_rank_by_rank(
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` as `_expected_to_few` does, with every rank written out.
 
-    That is one kernel, where an accelerator would start one for each step of a product.
+    An accelerator runs this as one kernel; it would start one for each step of a product.
     """
     above, tied, stops = (count.astype(dtype) for count in first.counts)
     passing = jnp.ones_like(above)
@@ -234,8 +234,8 @@ def _expected_by_ranks(
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` for any cutoffs, rank after rank.
 
-    The chance to read on is carried as a float pair, from which the chance to stop at each
-    rank is taken, so that it does not drift; and so are the sums.
+    The chance to read on is carried as a float pair, and the chance to stop at each rank is
+    subtracted from it, so that it does not drift. The sums are float pairs too.
     """
     above, tied, stops = (count.astype(dtype) for count in first.counts)
     finite = [k for k in ks if k is not None]
@@ -248,7 +248,7 @@ def _expected_by_ranks(
             arithmetic.plus(total, stopping * at_ranks(position_fn, rank, k))
             for k, total in zip(ks, state.sums, strict=True)
         ]
-        # A certain stop leaves no chance at all.
+        # After a certain stop, the chance to read on is exactly 0, without rounding.
         passing = arithmetic.plus(state.passing, -stopping)
         high, low = (jnp.where(hazard < 1, part, 0) for part in passing)
         chances = [
@@ -264,7 +264,7 @@ def _expected_by_ranks(
     )
     # At the latest, the first stop follows all items of the group that do not stop.
     num_ranks = jnp.where(first.stops > 0, first.tied - first.stops + 1, 0)
-    # Of integers, since XLA:CPU vectorises no maximum of floats.
+    # Convert to integers, because XLA:CPU does not vectorise a maximum of floats.
     num_ranks = jnp.max(num_ranks.astype(jnp.int32), initial=0)
     limits = [k for k in ks if isinstance(k, int)]
     if len(limits) == len(ks):
@@ -291,7 +291,7 @@ class _Reader(NamedTuple):
 
     passing: arithmetic.Pair  # the chance to read on
     sums: list[arithmetic.Pair]  # of position_fn at the first stop, up to each k
-    chances: list[jax.Array]  # of no stop up to each k that is no None
+    chances: list[jax.Array]  # of no stop up to each k that is not None
 
 
 def at_mean_rank(
@@ -303,11 +303,11 @@ def at_mean_rank(
     the ranks 3 and 4 the rank is 3.5, which a cutoff at 3 leaves out.
 
     Returns:
-        The value, 0 where the rank is beyond k or nothing stops, and whether it is: 1 or
+        The value, 0 if the rank is beyond k or nothing stops; and 1 in these cases, else
         0. Both are `[*lists, len(ks)]`.
     """
     sums, chances = [], []
-    # The sum of whole numbers is exact.
+    # Add whole numbers first, which is exact, and halve their sum.
     rank = (2 * first.above + first.tied + 1).astype(dtype) / 2
     has_stop = first.stops > 0
     for k in ks:

@@ -1,4 +1,4 @@
-"""The chance that the first ranks hold at least so many relevant items."""
+"""The chance that the first ranks hold at least a given number of relevant items."""
 
 import jax
 import jax.numpy as jnp
@@ -8,22 +8,24 @@ from jax_rank_metrics._ground import arithmetic, types
 
 
 def reaches_hits(place: Place, k: types.Cut, needed: jax.Array) -> jax.Array:
-    """Returns the chance that ranks 1..k hold `needed` relevant items.
+    """Returns the chance that ranks 1..k hold at least `needed` relevant items.
 
     For `expected_sum(item_fn, reaches_hits, ks, counting=(item_fn,), per_list=(needed,))`,
-    where `item_fn` says which items are relevant. The relevant items of the tie group
-    that holds the one needed last share the chance, and all other items are worth 0. With
-    the labels 1 0 1 0 and the scores 9 7 7 7, two hits at k = 3 have the chance 2/3.
+    if `item_fn` tells which items are relevant. The relevant items of one tie group share
+    the chance: the group in which the needed number is reached. All other places are worth
+    0. With the labels 1 0 1 0 and the scores 9 7 7 7, the chance of two hits at k = 3 is
+    2/3.
     """
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     missing = needed.astype(place.above.dtype) - hits_above
     is_last = (missing > 0) & (missing <= hits_tied)
-    # Elsewhere, one item that is drawn for certain.
+    # For all other places, compute with one item that is drawn for certain.
     counts = (missing, hits_tied, place.within(k), place.tied)
     missing, hits, drawn, size = [jnp.where(is_last, part, 1)[None] for part in counts]
-    # Of `size` items, the ranks up to k draw some, which hold a hypergeometric number n of
-    # its hits. A sum from one end, or logarithms of factorials, would lose all digits.
-    spare = size - hits - drawn  # fewer than 0 where some hits must be drawn
+    # The ranks up to k draw `drawn` of the `size` tied items, with a hypergeometric number
+    # n of hits. Start at the likeliest n, because a sum from one end, or logarithms of
+    # factorials, would lose all digits.
+    spare = size - hits - drawn  # below 0 if some hits must be drawn
     bounds = jnp.maximum(-spare, 0), jnp.minimum(hits, drawn)
     likeliest = jnp.clip(jnp.floor((drawn + 1) * (hits + 1) / (size + 2)), *bounds)
 

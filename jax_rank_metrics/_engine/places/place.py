@@ -28,13 +28,13 @@ _STEP = 64
 
 # Up to this many items, all pairs are compared, and up to this many ranks are compared with
 # places: accelerators would otherwise start a kernel for each step, or gather from tables.
-# For a CPU, few_ranks_cpu.py says what is done instead.
+# On CPU, the functions of few_ranks_cpu.py do this work.
 FEW_RANKS = 32
 
-# Floats in two parts, of which the second holds what the first rounds away.
+# Floats in two parts; the second part holds the rounding error of the first.
 _Pair = tuple[jax.Array | np.ndarray, ...]
 
-# The sum of a function of ranks over those ranks of a place that are at most k.
+# Sums a function of ranks over the ranks of a place that are at most k.
 PlaceSum = Callable[[PositionFn, Cut], jax.Array]
 
 
@@ -48,10 +48,10 @@ class Place:
         above: How many items rank strictly before its tie group.
         tied: How many items the group holds, this one included.
         counted_above: For each function of `counting`, its sum over the items above;
-            where it gives bools, how many of them are true.
+            if it returns bools, the number of true ones.
         counted_tied: The same over the items of the tie group, this one included.
-        worth: What the items are worth for which the place is read; 0 where nobody reads
-            it, and None where nothing can tie.
+        worth: The values of the items. The place of an item with the value 0 is not read.
+            None if nothing can tie.
     """
 
     above: jax.Array
@@ -93,11 +93,11 @@ class Place:
         return jnp.clip(k - self.above, 0, self.tied)
 
     def among(self, above: jax.Array, tied: jax.Array, max_rank: int) -> "Place":
-        """Returns the place of the item among other items, such as those of one kind.
+        """Returns the item's place among some other items, such as items of one kind.
 
         Args:
-            above: How many of these rank strictly before its tie group, a float.
-            tied: One more than how many of them are in the group.
+            above: How many of the other items rank strictly before its tie group, a float.
+            tied: One more than the number of the other items in its tie group.
             max_rank: The largest rank there can be, static.
         """
         ranks = above.astype(jnp.int32), tied.astype(jnp.int32)
@@ -108,9 +108,9 @@ class Place:
 def positions(position_fn: PositionFn | None = None) -> Callable[..., jax.Array]:
     """Makes a `place_fn` for `expected_sum` out of a function of ranks.
 
-    A place is then worth the mean of `position_fn` over its ranks, where ranks beyond k
-    count as 0. None stands for 1 at every rank, so that a place is worth the probability
-    of a rank up to k.
+    A place is then worth the mean of `position_fn` over its ranks, with 0 for ranks beyond
+    k. If `position_fn` is None, every rank is worth 1, so that a place is worth the
+    probability of a rank up to k.
     """
     return _chance if position_fn is None else _mean_of(position_fn)
 
@@ -144,7 +144,7 @@ def at_first_ranks(
 
     Args:
         position_fn: A function of ranks.
-        ranks: How many.
+        ranks: The number of ranks.
         k: The cutoff, which broadcasts with `axes` axes.
         dtype: The dtype of the values.
         axes: The number of axes of the result.
@@ -160,7 +160,7 @@ def at_first_ranks(
 
 
 def is_within(ranks: jax.Array, k: Cut) -> jax.Array | bool:
-    """Whether each rank is at most k, bool; True if k is None."""
+    """True for each rank that is at most k, bool; the Python bool True if k is None."""
     if k is None:
         return True
     return ranks <= (k if isinstance(k, int) else k.astype(ranks.dtype))
@@ -205,8 +205,9 @@ def sum_of_many(
             return _sum_of_few(position_fn, above, end_within(k), max_rank, dtype)
         if position_fn is gains.reciprocal_discount:
             return _sum_of_reciprocals(above, end_within(k), dtype)
-        # The place holds the ranks above + 1 … end: W(end) − W(above), in two floats.
-        # Cutoffs share these, and replace them only where they part a place.
+        # The sum over the ranks above + 1 … end is W(end) − W(above), with the prefix sums
+        # W in two floats. All cutoffs share both terms; W(end) is replaced only for places
+        # that a cutoff parts.
         table = min(ranks, _table_length(max_rank), _TABLE)
         prefix, to_above, to_end = read(position_fn, table)
         sums, stop = _difference(to_end, to_above), end
@@ -231,7 +232,7 @@ def _sum_of_few(
     max_rank: int,
     dtype: DTypeLike,
 ) -> jax.Array:
-    """Sums over the ranks above + 1 … end of which none is beyond `max_rank`."""
+    """Sums over the ranks above + 1 … end that are at most `max_rank`."""
     values = _values(position_fn, max_rank, jnp.dtype(dtype))
     by_comparisons = functools.partial(_sum_by_comparisons, values)
     if arithmetic.is_small(above, max_rank):
@@ -243,9 +244,10 @@ def _sum_of_few(
 def _sum_by_comparisons(
     values: np.ndarray, above: jax.Array, end: jax.Array
 ) -> jax.Array:
-    """Compares each rank with both bounds, which fuses with what reads the sum.
+    """Compares each rank with both bounds.
 
-    From a table, an accelerator would gather the sums one by one.
+    Compilers fuse this with the code that reads the sum. From a table, an accelerator would
+    gather the sums one by one.
     """
     # Ranks stand in front, so that compilers vectorise over items.
     values = values.reshape(-1, *(1,) * above.ndim)
@@ -261,7 +263,7 @@ _FIRST_RECIPROCALS = (8, 32)
 def _sum_of_reciprocals(
     above: jax.Array, end: jax.Array, dtype: DTypeLike
 ) -> jax.Array:
-    """Sums 1 / rank over the ranks above + 1 … end to the precision of floats, by no table.
+    """Sums 1 / rank over the ranks above + 1 … end to float precision, without a table.
 
     Beyond the first ranks, the sum over a + 1 … b is the integral of 1/x from a + ½ to
     b + ½, with four terms of the Euler–Maclaurin series for midpoints.
@@ -274,9 +276,9 @@ def _sum_of_reciprocals(
 
 
 def sum_of_far_reciprocals(start: jax.Array, number: jax.Array) -> jax.Array:
-    """Sums 1 / rank over the `number` of ranks from start + ½ on, both of them floats.
+    """Sums 1 / rank over `number` ranks, the first of them start + ½; both are floats.
 
-    To the precision of float32 from rank 9 on, and of float64 from rank 33 on.
+    The sum is exact to float32 from rank 9 on, and to float64 from rank 33 on.
     """
     stop = start + number
 
@@ -288,7 +290,7 @@ def sum_of_far_reciprocals(start: jax.Array, number: jax.Array) -> jax.Array:
 
 
 def _read(prefix: _Pair, ranks: jax.Array | int) -> _Pair:
-    """Reads a table by ranks, or at its end for ranks beyond."""
+    """Reads a table at ranks; ranks beyond its end read the last entry."""
     last = len(prefix[0]) - 1
     if isinstance(ranks, int):
         return tuple(part[min(ranks, last)] for part in prefix)

@@ -1,13 +1,15 @@
-"""Places of which the worth falls with each item of the same kind that stands above.
+"""Places that are worth less for each item of the same kind above them.
 
-Of t tied items, r are of a kind. In a random order, H of the j items above one of these
-are of its kind, and the item is worth G_j = E[q^H] of its full worth. H is hypergeometric,
-j of t' = t − 1 items of which r' = r − 1 are of the kind. With D_j = G_j − G_{j+1},
+Let r of t tied items be of a kind, and take one of these r items. If j tied items are above
+it in a random order, and H of these j are of its kind, the item keeps the mean share
+G_j = E[q^H] of its value. H is hypergeometric: j items are drawn from the other t' = t − 1,
+and r' = r − 1 of these are of the kind. With D_j = G_j − G_{j+1},
 
     (t' − j)·D_j + j·q·D_{j−1} = r'·(1 − q)·G_j.
 
-Solved for D_j, the error of D_{j−1} shrinks while j < t' / (1 + q); solved for D_{j−1},
-that of D_j shrinks beyond. So G is followed from both ends, G_0 = 1 and G_t' = q^r'.
+Solved for D_j, the equation shrinks the error of D_{j−1} while j < t' / (1 + q). Solved for
+D_{j−1}, it shrinks the error of D_j beyond. So G is computed from both ends, G_0 = 1 and
+G_t' = q^r'.
 """
 
 from collections.abc import Callable
@@ -29,24 +31,25 @@ from jax_rank_metrics._engine.places.place import (
 from jax_rank_metrics._ground import arithmetic, inputs, meshes
 from jax_rank_metrics._ground.types import Cut, Number, PositionFn
 
-# What is divided by q is 0 where q is 0: one end is then followed to the other.
+# The divisor if q is 0. No quotient is read then: all of G is computed from the front.
 _LEAST = 1e-30
 
 
 def repeated(position_fn: PositionFn, q: Number) -> Callable[..., jax.Array]:
     """Makes a `place_fn` for items that are worth less each time their kind recurs.
 
-    A place is worth the mean of `position_fn` over its ranks, where ranks beyond k count
-    as 0, times q for each item of its kind above, in the mean over all orders of tied
-    items. `counting` must hold one function of items, bool: whether they are of the kind.
-    Only items of the kind may be worth something.
+    A place is worth `position_fn` at its rank (0 beyond k), times q for each item of its
+    kind above, in the mean over all orders of tied items. `counting` must hold one function
+    of items, which returns bools: which items are of the kind. All other items must be
+    worth 0.
 
     With `position_fn` 1 at every rank and q = 1/2, the items of a kind at the ranks 1, 3
     and 4 are worth 1, 1/2 and 1/4.
 
     Args:
         position_fn: A function of ranks, as for `positions`.
-        q: The share of its worth that an item keeps for each above it, 0 to 1.
+        q: The share of its value that an item keeps for each item of its kind above it, 0
+            to 1.
 
     Raises:
         TypeError: if q is not a Python number.
@@ -73,10 +76,10 @@ def _repeated(place: Place, k: Cut, *, position_fn: PositionFn, q: float) -> jax
 def _where_read(
     function: Callable[..., jax.Array], is_read: jax.Array, *arrays: jax.Array
 ) -> jax.Array:
-    """Applies a function of entries, and of which are read, to those that are read.
+    """Returns `function(is_read, *arrays)`, in which only entries that are read are right.
 
-    Many items mostly have few places that are read, of one item for each tie group. These
-    are gathered, some of each list at a time.
+    Long lists mostly have few places that are read, one for each tie group. These are
+    gathered, some of each list at a time.
     """
     arrays = tuple(jnp.broadcast_to(array, is_read.shape) for array in arrays)
     zeros = meshes.match_varying(jnp.zeros_like(arrays[0]), (is_read, *arrays))
@@ -100,8 +103,8 @@ def _where_read(
         start = (jnp.zeros_like(last), zeros)
         return lax.while_loop(lambda state: state[0] < last, add, start)[1]
 
-    # A branch, also because the places of few items, which fuse with all that reads them,
-    # would compile once more for every input of the loop.
+    # The branch saves work, and also compile time: the places of few items fuse with all
+    # their readers, so they would be compiled again for every input of the loop.
     return lax.cond(
         meshes.unvmap_any(is_read),
         by_parts if items > 4 * size else function,
@@ -118,19 +121,19 @@ def _sums_by_rank(
 
     Args:
         position_fn: A function of ranks.
-        q: The share of its worth that an item keeps for each above it.
+        q: The share of its value that an item keeps for each item of its kind above it.
         is_read: Which sums are read.
-        *of_place: How many items are above each place, and how many tie; how many of its
-            ranks are summed, the first ones; and how many tied items are of the kind.
+        *of_place: How many items are above each place, and how many are tied; how many of
+            its ranks are summed, from the first; and how many tied items are of the kind.
     """
-    # [1, *lists, items]; what differs between the ends is [2, *lists, items].
+    # [1, *lists, items]; arrays that differ between the ends are [2, *lists, items].
     above, tied, within, of_kind, is_read = (x[None] for x in (*of_place, is_read))
     last_index, lost = tied - 1, (1 - q) * jnp.maximum(of_kind - 1, 0)
 
     def of_ends(front: jax.Array | float, back: jax.Array | float) -> jax.Array:
         return jnp.concatenate([jnp.broadcast_to(x, tied.shape) for x in (front, back)])
 
-    # The last index that is followed from the front; those behind it are from the back.
+    # The last index that is computed from the front; later ones are from the back.
     middle = jnp.floor(last_index / (1 + q))
     steps_back = jnp.where(within > middle + 1, last_index - middle, 0)
     steps = of_ends(jnp.minimum(middle + 1, within), steps_back)

@@ -16,7 +16,7 @@ from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, types
 if TYPE_CHECKING:
     from jax_rank_metrics._engine.layouts.packed import Packed
 
-# Adds what some pairs of items contribute to sums; the second argument says which.
+# Adds the contributions of some pairs of items to sums; the second argument says of which.
 Step = Callable[[jax.Array, jax.Array], jax.Array]
 
 # At most this many items of every list are compared with others at a time.
@@ -28,9 +28,9 @@ class sigmoid_ranks:
     """Soft ranks for training, for the `relax` of `rank` and of every metric.
 
     The rank of item i is `1 + Σ sigmoid((score_j − score_i) / temperature)` over the
-    other items j of its list. Without ties it nears the exact rank as the temperature
-    falls; a high temperature has gradients that reach further. To change it during training
-    without compiling again, divide the scores instead.
+    other items j of its list. Without ties, it nears the exact rank as the temperature
+    falls; a high temperature has gradients that reach further. To change the temperature
+    during training without compiling again, divide the scores instead.
 
     Two instances of the same temperature are equal, so they share one compilation.
 
@@ -76,7 +76,7 @@ class _SoftPlace(Place):
 
 def _sum_of_one(above: jax.Array) -> PlaceSum:
     def place_sum(position_fn: types.PositionFn, k: types.Cut) -> jax.Array:
-        # Soft ranks scatter around whole ones, so the cut is half-way after rank k.
+        # Soft ranks scatter around whole ones, so the cutoff lies at k + ½.
         k = None if k is None else jnp.asarray(k).astype(above.dtype) + 0.5
         return at_ranks(position_fn, above + 1, k)
 
@@ -107,8 +107,8 @@ class SoftScores:
         """Makes the scores finite; NaN and infinities then have zero gradients.
 
         Infinities become the largest and smallest finite numbers of the dtype, since the
-        difference of two infinities is NaN. NaN becomes a number too, so that lists beside
-        this one in packed arrays do not read it.
+        difference of two infinities is NaN. NaN becomes a number too, because in packed
+        arrays it would make the values of other lists NaN.
         """
         scores = jnp.where(exists, scores, jnp.zeros_like(scores)).astype(dtype)
         limit = float(jnp.finfo(dtype).max)
@@ -172,8 +172,8 @@ class SoftScores:
     def _sums_above_in_packed(self, addends: jax.Array, layout: "Packed") -> jax.Array:
         """Returns `_sums_above` of lists that lie one after the other.
 
-        In each turn, all blocks are compared with the blocks that lie at one distance
-        from them, around the end: 0, then 1, −1, 2, −2, … as far as the longest list
+        In each turn, all blocks are compared with the blocks at one distance from them,
+        which wraps around at the end: 0, then 1, −1, 2, −2, … as far as the longest list
         reaches.
         """
         items = self.scores.shape[0]
@@ -232,7 +232,7 @@ class SoftScores:
 
 
 def _blocks(items: int) -> tuple[int, int]:
-    """Returns into how many blocks so many items are cut, and the size of each."""
+    """Returns the number of blocks into which items are cut, and the size of each block."""
     num_blocks = max(1, -(-items // _MAX_BLOCK))
     return num_blocks, -(-items // num_blocks)
 
@@ -242,8 +242,8 @@ def _fold_through(
 ) -> jax.Array:
     """Applies `sums = step(sums, turn)` for the turns 0 … `last`, below `num_turns`.
 
-    A loop with a gradient cannot end early. It can pass over turns, but its gradient then
-    copies `sums` for each of them, so it passes over groups of turns where it can.
+    A loop with a gradient cannot end early. It can skip turns, but its gradient then copies
+    `sums` for each skipped turn, so it skips whole groups of turns when it can.
     """
     group = math.isqrt(num_turns)
 

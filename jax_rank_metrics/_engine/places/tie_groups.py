@@ -30,24 +30,24 @@ from jax_rank_metrics._ground import arithmetic, types
 
 
 class Amount(NamedTuple):
-    """A number of each item, of which places tell sums; see `Ranking.expected_sum`.
+    """A number for each item, which places sum; see `counting` of `Ranking.expected_sum`.
 
-    Where unlisted items are not held, each of them counts `of_unlisted`, and the items held
-    count by their difference from it. With amounts of 5 and 2 held, two unlisted items
-    between them and an `of_unlisted` of 1, the second item has 3 items above it, and their
-    sum is (5 − 1) + 3·1 = 7.
+    If unlisted items are not held, each of them has the amount `of_unlisted`, and
+    `of_items` are differences from it. Say two items held have the amounts 5 and 2, two
+    unlisted items stand between them, and `of_unlisted` is 1. Then 3 items are above the
+    second item, and the sum of their amounts is (5 − 1) + 3·1 = 7.
     """
 
     of_items: jax.Array  # [*lists, items, …]: floats, bools or small integers
-    # From `sum_before`; None where nothing reads it.
+    # From `sum_before`; None if nothing reads it.
     before: jax.Array | None = None
-    # [*lists, …], the sum over the tie group across the cut; None where there is none.
+    # [*lists, …], the sum over the tie group across the cut; None if there is none.
     of_group: jax.Array | None = None
     of_unlisted: jax.Array | np.ndarray | None = None  # […]; None is 0
 
     @property
     def addends(self) -> jax.Array:
-        """The terms of sums over items: bools as int32, and numbers as they are."""
+        """The terms of sums over items: bools as int32, and numbers unchanged."""
         amounts = self.of_items
         return amounts.astype(jnp.int32) if amounts.dtype == jnp.bool_ else amounts
 
@@ -59,7 +59,7 @@ def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:
     """
     if not jnp.issubdtype(amounts.dtype, jnp.floating):
         return layout.cumulative_count(amounts) - amounts.astype(jnp.int32)
-    # Subtracting the item again would round: shift the sums by one instead.
+    # Subtracting the item from its own sum would round, so shift the sums by one instead.
     before = arithmetic.shifted(layout.cumulative_sum(amounts), 1)
     return jnp.where(layout.continues_list(amounts), before, jnp.zeros_like(before))
 
@@ -67,7 +67,7 @@ def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:
 def continues_run(
     layout: RankedLayout, exists: jax.Array, keys: jax.Array
 ) -> jax.Array:
-    """Whether each item ties with the one before it, `[*lists, items]` bool.
+    """True for each item that ties with the one before it, `[*lists, items]` bool.
 
     In the example, this is F F T T F. A slot without an item is a run of length 1.
     """
@@ -93,9 +93,9 @@ def above_first_of_run(
     """Counts the items of the same list above each item's run, `[*lists, items]` int32.
 
     With the keys 9 7 7 7 4 and the starts 0 1 1 1 4, the counts are 0 1 1 1 4. In packed
-    arrays, where starts count from the first list, the two differ.
+    arrays the two differ, because starts are slots of the whole array.
     """
-    # The number of items of the list before this one, less those of its run.
+    # The slots before this one in its list, less the slots before it in its run.
     return layout.offset_in_list(exists) - (arithmetic.iota(start) - start)
 
 
@@ -111,8 +111,8 @@ def definite_place(
     Args:
         layout: The layout of the items.
         exists: `[*lists, items]` bool.
-        amounts: What places count.
-        above: `[*lists, items]` int32, the number of items before each; None where items
+        amounts: The amounts that places sum.
+        above: `[*lists, items]` int32, the number of items before each item; None if items
             follow each other without gaps, from the first slot of their list.
         dtype: The dtype of places.
     """
@@ -128,11 +128,11 @@ def definite_place(
 
 
 def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> PlaceSum:
-    """Makes the sum over places of one rank each, for items that follow without gaps.
+    """Makes the sum over places of one rank each, for items without gaps between them.
 
     Args:
         layout: The layout of the items.
-        like: `[*lists, items]`.
+        like: An array of the items, `[*lists, items]`.
         dtype: The dtype of the sums.
     """
     if layout.is_rectangular and like.shape[-1] <= FEW_RANKS:
@@ -140,7 +140,7 @@ def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> Pla
     return sum_of_one(layout.offset_in_list(like).astype(dtype))
 
 
-# A function of ranks that is summed over those ranks of a place that are at most k.
+# A function of ranks to sum over the ranks of a place that are at most k, and k.
 RankSum = tuple[types.PositionFn, types.Cut]
 
 
@@ -154,23 +154,23 @@ def of_runs(
 ) -> tuple[Place, jax.Array]:
     """Returns the places of items that tie in runs, and values.
 
-    The last item of each run stands for all of it: the value of that item is what the
-    values of the run combine to, and other items have the value 0. Only the places of
-    these last items are complete; those of other items are finite and mean nothing.
+    The last item of each run stands for the whole run: it gets the combined value of the
+    run, and the other items get the value 0. Only the places of last items are complete;
+    the places of other items are finite and mean nothing.
 
     Args:
         layout: The layout of the items.
         continues: `[*lists, items]` bool, from `continues_run`.
-        values: `[*lists, items, …]`, what items are worth, in the dtype of places.
-        amounts: What places count.
-        rank_sums: The sums over ranks that are going to be read.
-        combine: What the values of a run combine to, such as their sum.
+        values: `[*lists, items, …]`, the values of items, in the dtype of places.
+        amounts: The amounts that places sum.
+        rank_sums: The sums over ranks that will be read.
+        combine: How to combine the values of a run, such as by addition.
     """
     num_above = layout.offset_in_list(continues)
     rank = (num_above + 1).astype(values.dtype)
-    # The count above a run is that through its last item, less that of the run. Sums of
-    # floats are carried along the run from its first item instead: a difference would
-    # lose amounts far smaller than they.
+    # The count above a run is the count through its last item, less the count of the run.
+    # Sums of floats are carried along the run from its first item instead, because a
+    # difference would lose amounts that are far smaller than the sums.
     befores = [amount.before for amount in amounts if amount.before is not None]
     float_sums = [sums for sums in befores if jnp.issubdtype(sums.dtype, jnp.floating)]
     addends = [amount.addends for amount in amounts]
@@ -198,7 +198,8 @@ def of_runs(
 
     counts = num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
     place = Place.of_counts(counts, place_sum, values.dtype)
-    # Keys, of which `continues` may be computed anew, need not stay while runs are scanned.
+    # Find the ends of runs by `offset`, not `continues`, which XLA may compute again from
+    # the keys: these would then stay in memory while runs are scanned.
     is_last = arithmetic.widen(arithmetic.shifted(offset, -1) == 0, values)
     return place, jnp.where(is_last, values, 0)
 
@@ -212,14 +213,14 @@ def of_pairs(
 ) -> Place:
     """Returns the places of items that hold the first ranks, by comparing all pairs.
 
-    The ranks of a place are then those of the items tied with it, so that a function of
-    ranks is summed over its place by the same comparisons: in the example, items 2 to 4
-    have the place 2 + 3 + 4 each. On CPU, the bits of integers are compared.
+    The ranks of a place are then the ranks of the items in its tie group, so the same
+    comparisons also sum a function of ranks over the place. In the example, each of the
+    items 2 to 4 sums over the ranks 2, 3 and 4. On CPU, the bits of integers are compared.
 
     Args:
-        keys: `[*lists, items]`, a few; items tie where they are equal.
+        keys: `[*lists, items]`, for few items; items with equal keys tie.
         exists: `[*lists, items]` bool.
-        amounts: `[*lists, items]` each, what places count.
+        amounts: `[*lists, items]` each, the amounts that places sum.
         dtype: The dtype of places.
     """
     size, axes = keys.shape[-1], keys.ndim
@@ -260,10 +261,10 @@ def _by_comparisons(
 
 
 def _tied(keys: jax.Array, exists: jax.Array) -> jax.Array:
-    """Whether items of all pairs tie, `[items, items, *lists]`.
+    """True for each pair of items that tie, `[items, items, *lists]`.
 
-    Items stand in front, so that compilers vectorise over lists. Axis 0 is the item whose
-    group is sought, axis 1 the one compared with it.
+    The axes of items come first, so that compilers vectorise over lists. Axis 0 is the item
+    whose group is sought, axis 1 the item compared with it.
     """
     both_exist = _compared(exists) & _sought(exists)
     return (_compared(keys) == _sought(keys)) & both_exist
@@ -278,7 +279,7 @@ def _compared(x: jax.Array) -> jax.Array:
 
 
 def _add_up(pairs: jax.Array, amounts: jax.Array | None = None) -> jax.Array:
-    """Adds up the amounts of the compared items, or counts these, `[*lists, items]`."""
+    """Sums the amounts of the compared items, or counts these items, `[*lists, items]`."""
     if amounts is None:
         terms = pairs
     elif amounts.dtype == jnp.bool_:
@@ -286,6 +287,6 @@ def _add_up(pairs: jax.Array, amounts: jax.Array | None = None) -> jax.Array:
     else:
         terms = jnp.where(pairs, _compared(amounts), 0)
     is_counted = terms.dtype == jnp.bool_
-    # Counted as floats, in one loop with sums of floats.
+    # Count in floats, so that counts and sums of floats share one loop.
     sums = jnp.sum(terms.astype(jnp.float32) if is_counted else terms, axis=1)
     return jnp.moveaxis(sums.astype(jnp.int32) if is_counted else sums, 0, -1)

@@ -5,8 +5,8 @@ while tracing, by one small program for each function of items.
 
 Columns that are known by item id are different, because unlisted items have entries in
 them too. If a column was passed for all items, a slot of the pool stands for the average
-unlisted item; if groups were passed for listed items alone, the groups of unlisted
-items are unknown. In both cases a function that reads such a column must be linear in it: an item
+unlisted item; if groups were passed for listed items alone, the groups of unlisted items
+are unknown. In both cases a function that reads such a column must be linear in it: an item
 that is one half in a group is worth the mean of a member and of a non-member. The value of
 an item with 0 in all entries, and the values of items with 1 in one entry, then determine
 the value of every item. Linearity is tested while tracing.
