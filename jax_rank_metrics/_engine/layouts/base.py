@@ -1,4 +1,4 @@
-"""The protocols of layouts: what a pool, and what ranked items, must be able to do."""
+"""The protocols of layouts: the operations of a pool, and of ranked items."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar, runtime_checkable
@@ -15,7 +15,7 @@ T = TypeVar("T")
 class PoolLayout(Protocol):
     """The layout of a pool's items in arrays, and reductions over each list.
 
-    Layouts inherit from it, and so need not repeat what holds for most of them.
+    Layouts inherit from it the definitions that hold for most of them.
     """
 
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
@@ -45,7 +45,7 @@ class PoolLayout(Protocol):
         ...
 
     def cut_of_items(self, k: types.Cut) -> types.Cut:
-        """Returns a cutoff as items read it: an array, of one per list, is broadcast."""
+        """Returns a cutoff that broadcasts with items, from a cutoff for each list."""
         return self.broadcast_to_items(k) if isinstance(k, jax.Array) else k
 
     def largest(
@@ -65,7 +65,7 @@ class PoolLayout(Protocol):
         ...
 
     def parts(self, items: T) -> list[tuple[T, "PoolLayout"]]:
-        """Returns the items in parts, whose totals add up to those of all, with layouts.
+        """Splits the items into parts with layouts; the totals of the parts add up.
 
         Takes a pytree of arrays `[*lists, items, …]`.
         """
@@ -73,17 +73,17 @@ class PoolLayout(Protocol):
 
     @property
     def has_whole_lists(self) -> bool:
-        """Whether this device holds every item of each list."""
+        """True if this device holds every item of each list."""
         return True
 
     @property
     def omits_unlisted(self) -> bool:
-        """Whether unlisted items (label 0) rank although no slot stands for them."""
+        """True if unlisted items (label 0) have ranks, but their places are not held."""
         return False
 
     @property
     def averaged_columns(self) -> tuple[str, ...]:
-        """The columns of which a slot of many items holds the mean of these items."""
+        """The columns in which a slot that stands for many items holds their mean."""
         return ()
 
     @property
@@ -94,8 +94,8 @@ class PoolLayout(Protocol):
     def over_devices(self, totals: T) -> T:
         """Sums totals that each device computed from its own items with `on_device`.
 
-        Takes a pytree of arrays `[*lists, …]`, and returns it unchanged where devices
-        share no lists.
+        Takes a pytree of arrays `[*lists, …]`, and returns it unchanged if no list is cut
+        over devices.
         """
         return totals
 
@@ -105,7 +105,7 @@ class RankedLayout(PoolLayout, Protocol):
     """The layout of items in rank order, in which the items of a list are neighbours."""
 
     def first(self, x: jax.Array) -> jax.Array:
-        """Returns the first integer of each list, `[*lists]`; 0 or less without any."""
+        """Returns the first integer of each list, `[*lists]`; 0 or less if it is empty."""
         ...
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
@@ -128,7 +128,7 @@ class RankedLayout(PoolLayout, Protocol):
         ...
 
     def continues_list(self, x: jax.Array) -> jax.Array:
-        """Whether each slot but the first is of the same list as the slot before it.
+        """True for each slot that is in the same list as the slot before it.
 
         Returns bools in a shape that broadcasts with `x`; false at the start of a list.
         """
@@ -163,7 +163,7 @@ class RankedLayout(PoolLayout, Protocol):
 
     @property
     def is_rectangular(self) -> bool:
-        """Whether the last axis holds the items of one list."""
+        """True if the last axis holds the items of one list."""
         return True
 
     def first_ranks(self, x: jax.Array, depth: int | None) -> jax.Array:

@@ -12,7 +12,7 @@ from jax_rank_metrics._engine.layouts import base
 from jax_rank_metrics._engine.ordering import packed_order
 from jax_rank_metrics._ground import arithmetic, pytrees
 
-# Floats of a list are summed in chunks of this many items, and then the chunks.
+# Floats of a list are summed in chunks of this many items; then the chunk sums are summed.
 _CHUNK = 32
 
 
@@ -20,16 +20,17 @@ _CHUNK = 32
 class Packed(base.RankedLayout):
     """The layout of flat arrays `[items]`; one number per list is `[*lists]`.
 
-    Ranked, the items of a list are neighbours; a pool may hold them in any order. Three
-    lists of 2, 0 and 3 items in order have the ids 0 0 2 2 2 and the starts 0 2 2 5.
+    The items of a list are neighbours if they are ranked; a pool may hold items in any
+    order. Three lists of 2, 0 and 3 items in order have the ids 0 0 2 2 2 and the starts
+    0 2 2 5.
 
     Shapes:
         ids: `[items]` int32, the list of every item, counted along all axes of `lists`.
-            An item whose id is beyond the last list belongs to none.
+            An item whose id is beyond the last list belongs to no list.
         starts: `[number of lists + 1]` int32, the first slot of every list once ids are
-            in order, and the first slot of the items that belong to none.
+            in order, and the first slot of the items that belong to no list.
         lists: The shape of one number per list, static.
-        in_order: Whether ids are in order, static.
+        in_order: True if ids are in order, static.
     """
 
     ids: jax.Array
@@ -67,9 +68,9 @@ class Packed(base.RankedLayout):
             x = x.astype(jnp.int32)
         if not self.in_order or jnp.issubdtype(x.dtype, jnp.integer):
             return self._by_list(self._add(x, self.ids, self.number))
-        # First sum chunks of each list, then the chunks: one long sequence of additions
-        # would drift. Rounding up costs each list at most one chunk, so the bound on
-        # their number is static.
+        # First sum the chunks of each list, then the chunk sums: one long sequence of
+        # additions would add up rounding errors. Rounding up costs each list at most one
+        # chunk, so the number of chunks has a static bound.
         sizes = self.starts[1:] - self.starts[:-1]
         chunk_ends = jnp.cumsum((sizes + _CHUNK - 1) // _CHUNK, dtype=jnp.int32)
         chunk_starts = jnp.concatenate([jnp.zeros((1,), jnp.int32), chunk_ends])
@@ -100,7 +101,7 @@ class Packed(base.RankedLayout):
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, "Packed"]:
-        """Sorts the values of every list, largest first; `depth` saves nothing here."""
+        """Sorts all values of every list, largest first: `depth` would save nothing."""
         del depth
         values = packed_order.largest_packed(x, exists, self.ids)
         if self.in_order:
@@ -111,7 +112,7 @@ class Packed(base.RankedLayout):
     def first(self, x: jax.Array) -> jax.Array:
         """Gathers from the start of each list."""
         is_empty = self.starts[1:] == self.starts[:-1]
-        # A slot more, since there may be none, and an empty list may begin at the end.
+        # Add a slot, since there may be none, and an empty list may begin at the end.
         values = jnp.take(arithmetic.pad_items(x, after=1), self.starts[:-1])
         return self._by_list(jnp.where(is_empty, jnp.zeros_like(values), values))
 
@@ -121,7 +122,7 @@ class Packed(base.RankedLayout):
 
     def cumulative_count(self, x: jax.Array) -> jax.Array:
         """Counts from the list's start up to and including each item, `[items]` int32."""
-        # Totals may wrap around; their differences are right all the same.
+        # Totals may wrap around, but their differences are still right.
         through = jnp.cumsum(x, dtype=jnp.int32)
         before = through - x.astype(jnp.int32)
         return through - jnp.take(before, self._start(), mode="clip")
@@ -131,13 +132,13 @@ class Packed(base.RankedLayout):
         return arithmetic.along_runs(self.continues_list(x), [x], [jnp.add])[1][0]
 
     def continues_list(self, x: jax.Array) -> jax.Array:
-        """Whether each slot is of the same list as the slot before it, `[items]`."""
+        """True for each slot that is in the same list as the slot before it, `[items]`."""
         return self.ids == arithmetic.shifted(self.ids, 1, edge=-1)
 
     def at_ranks(
         self, x: jax.Array, ranks: jax.Array, items: base.RankedLayout
     ) -> jax.Array:
-        """Gathers from the list of each item, which the ids of both layouts name alike."""
+        """Gathers from the list of each item; both layouts give a list the same id."""
         assert isinstance(items, Packed)
         bounds = self.starts[:-1], self.starts[1:]
         start, end = (jnp.take(bound, items.ids, mode="clip") for bound in bounds)

@@ -1,4 +1,4 @@
-"""Lists as rows: whole, cut over devices, or of slots that stand for many items."""
+"""Lists as rows: whole, cut over devices, or with slots that stand for many items."""
 
 import functools
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class Rows(base.RankedLayout):
         return ideal.largest(x, exists, depth), self
 
     def first(self, x: jax.Array) -> jax.Array:
-        """Returns the integer in the first slot of each row; the least one without any."""
+        """Returns the first integer of each row; the least integer if rows are empty."""
         return arithmetic.at_slot(x, 0) if x.shape[-1] else self.max(x)
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
@@ -74,7 +74,7 @@ class Rows(base.RankedLayout):
     def at_ranks(
         self, x: jax.Array, ranks: jax.Array, items: base.RankedLayout
     ) -> jax.Array:
-        """Gathers the slots rank − 1, or the last one for ranks beyond it."""
+        """Gathers the slot rank − 1, or the last slot for ranks beyond it."""
         del items
         if not x.shape[-1]:
             return jnp.zeros(ranks.shape, x.dtype)
@@ -184,16 +184,16 @@ class CountedSlots(base.PoolLayout):
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, Rows]:
-        """Returns the values of every list, largest first, as often as slots count them.
+        """Returns the values of every list, largest first, repeated by the slots' counts.
 
-        Where slots stand for 1, 2 and 3 items, the values 0 5 2 at depth 4 give 5 5 2 2.
-        Takes time of slots·(slots + depth): there must be few slots.
+        If slots stand for 1, 2 and 3 items, the values 0 5 2 at depth 4 give 5 5 2 2. Takes
+        time proportional to slots·(slots + depth), so there must be few slots.
         """
         assert self.ranks is not None
         depth = self.ranks if depth is None else min(depth, self.ranks)
         counts = jnp.where(exists, self.counts, 0)
-        # The number of items with at least the value of each slot. The value at a rank is
-        # the largest that so many items have.
+        # Count the items with at least the value of each slot. The value at rank r is the
+        # largest value that at least r items reach.
         is_at_least = x[..., None, :] >= x[..., :, None]
         at_least = jnp.where(is_at_least, counts[..., None, :], 0)
         reaching = jnp.sum(at_least, axis=-1, dtype=counts.dtype)
@@ -209,9 +209,9 @@ class CountedSlots(base.PoolLayout):
 class CatalogSlots(CountedSlots):
     """The layout of a catalogue's pool, `[*lists, listed items + 1]`.
 
-    The last slot stands for all unlisted items: those that the list of relevant items
-    does not name. All of them have the label 0, so that one slot and a count represent
-    them. All other slots stand for one item or none.
+    The last slot stands for all unlisted items, which the list of relevant items does not
+    name. All of them have the label 0, so that one slot and a count represent them. Every
+    other slot stands for one item or none.
 
     Attributes:
         averaged: The columns in which unlisted items may differ. The last slot
@@ -222,18 +222,18 @@ class CatalogSlots(CountedSlots):
 
     @property
     def averaged_columns(self) -> tuple[str, ...]:
-        """The columns of which the last slot holds a mean."""
+        """The columns in which the last slot holds a mean."""
         return self.averaged
 
     @property
     def omits_unlisted(self) -> bool:
-        """Whether places were counted, so that no rank of an unlisted item is held."""
+        """True if places were counted, so that no rank of an unlisted item is held."""
         return self.ranks is None
 
     def parts(self, items: T) -> list[tuple[T, base.PoolLayout]]:
         """Returns the listed items, and the slot of all others.
 
-        What a function makes of the label 0 is a constant for the compiler, which mostly
+        For the compiler, the value of a function at the label 0 is a constant, so it mostly
         leaves the second part out.
         """
         axis = self.counts.ndim - 1
@@ -251,7 +251,7 @@ class CatalogSlots(CountedSlots):
     ) -> tuple[jax.Array, Rows]:
         """Sorts the values of every list, largest first, the last slot repeated.
 
-        Where the last slot stands for 3 items, the values 5 0 2 at depth 4 give 5 2 2 2.
+        If the last slot stands for 3 items, the values 5 0 2 at depth 4 give 5 2 2 2.
         If places were counted, unlisted items are left out: their value must be 0.
         """
         if self.ranks is None:

@@ -1,26 +1,26 @@
-"""Orders items by their scores, or counts what is above them; no other package sorts items.
+"""Orders items by their scores, or counts the items above; no other package sorts items.
 
-Scores become *keys*: integers that compare as the items must be ranked, larger first.
-Where keys are equal, a tie policy may add a *tie-break*, another integer. Items that are
+Scores become *keys*: integers in the order of the scores, so larger keys rank first. For
+items with equal keys, a tie policy may add a *tie-break*, another integer. Items that are
 equal in both stand in index order. Two ways of ordering give the same result:
 
 - `sort`: a full sort of the integers;
 - `top_k`: `lax.top_k` of a *digit*, the key as a float32, the one type for which it is
-  fast. It leaves ties in index order; where the tie policy wants another order, a second
-  top-k or a full sort settles it. The four scores nearest to 0 share two digits, since
-  NaN and missing items take two; where one of the four is among the best, a further top-k
-  separates them. On CPU, the top-k compares keys as integers, and needs no digits.
+  fast. It leaves ties in index order; if the tie policy wants another order, a second
+  top-k or a full sort settles it. On CPU, the top-k compares keys as integers, and needs
+  no digits.
 
-NaN has the largest key, whatever its sign, so that the first item of a list tells whether
-a score is no number.
+NaN and missing items need digits of their own. So the two least float32 above 0 share a key
+and tie, and likewise the two next to 0 below it. NaN has the largest key, whatever its
+sign, so that the first item of a list tells if any score is NaN.
 
-`lax.top_k` must see device-local data: XLA gathers every score of a sharded operand.
-Where the items of a list are cut over devices, each device ranks its own, and then the
+`lax.top_k` must see device-local data, because XLA gathers every score of a sharded array.
+If the items of a list are cut over devices, each device ranks its own items, and then the
 candidates of all devices are ranked together. `streaming.py` does the same, block by block.
 
     keys.py         scores as keys, and keys as digits
     policies.py     tie policies
-    candidates.py   items on their way to a rank, and how they compare
+    candidates.py   items ready to be ranked, and how they compare
     sort.py         full order by several keys
     sort_cpu.py     the same by 64-bit integers
     top_k.py        the largest few floats, fast in long lists; on CPU, integers
@@ -28,7 +28,7 @@ candidates of all devices are ranked together. `streaming.py` does the same, blo
     ideal.py        values in descending order
     packed_order.py lists one after the other in flat arrays, by a sort
     streaming.py    the best items so far, block after block
-    outranking.py   the number of items above a few targets, without an order of all
+    outranking.py   the number of items above a few targets, without ordering all items
     outranking_cpu.py  the same for many targets, by a sort
     matching.py     the same ids in two lists
     order_on_host.py  orders, and places among sorted scores, by NumPy

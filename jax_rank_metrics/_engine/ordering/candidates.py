@@ -1,4 +1,4 @@
-"""Items on their way to a rank."""
+"""Items ready to be ranked."""
 
 import dataclasses
 from typing import NamedTuple
@@ -17,11 +17,11 @@ from jax_rank_metrics._ground import arithmetic, pytrees
 class Candidates:
     """Items ready to be compared, each array `[*lists, items]`.
 
-    The first k items of every part of a list include the first k of the list. So parts
-    can be ranked separately, and then their candidates together.
+    The first k items of a list are among the first k items of its parts. So parts can be
+    ranked separately, and then their candidates together.
     """
 
-    keys: jax.Array  # integers that compare as the scores rank
+    keys: jax.Array  # integers in the order of the scores, larger first
     ids: jax.Array  # int32, the index of each item in its list, or its id
     items: ItemArrays
     dtype: str  # of the scores
@@ -35,7 +35,7 @@ class Candidates:
         return jax.tree.map(lambda array: arithmetic.take_items(array, indices), self)
 
     def sort_keys(self, policy: policies.Policy) -> list[jax.Array]:
-        """Returns the sort keys: most significant first, larger first, then index."""
+        """Returns the sort keys, most significant first; larger keys rank first."""
         keys = [self.keys]
         if _keys.shares_least_key(self.dtype):
             keys.append(self.items.exists.astype(jnp.int32))
@@ -44,7 +44,7 @@ class Candidates:
     def tie_breaks(self, policy: policies.Policy) -> tuple[jax.Array, ...]:
         """Returns integers that order items of equal keys, larger first.
 
-        There are none where index order decides. Each is `[*lists, items]`, and the most
+        There are none if index order decides. Each is `[*lists, items]`, and the most
         significant comes first.
         """
         if policy.keeps_index_order:
@@ -52,7 +52,7 @@ class Candidates:
         if policy.reads_labels:
             values = (self.items.labels, self.items.weights)
             keys = [_keys.float_key(value) for value in values if value is not None]
-            # The complement reverses the order of integers, the least one included.
+            # The complement reverses the order of all integers, even of the least one.
             return tuple(~key if policy.is_worst else key for key in keys)
         bits = self.ids.astype(jnp.uint32)
         if policy.seeds is not None:
@@ -62,14 +62,14 @@ class Candidates:
 
 
 class RawCandidates(NamedTuple):
-    """Scored items as they were passed, read where they are used; see `RawItems`."""
+    """Scored items as passed, which are read when they are used; see `RawItems`."""
 
     scores: jax.Array  # [*lists, items]
     items: RawItems | ItemArrays  # arrays may be shared by lists, and then broadcast
     first_id: jax.Array | int = 0  # the id of the first item
 
     def read(self) -> Candidates:
-        """Returns the items ready to be compared; those without a rank do not exist."""
+        """Returns the items ready to be compared; items without a rank do not exist."""
         items = self.items.retrieved_items().broadcast_to(self.scores.shape)
         keys = _keys.score_key(lax.stop_gradient(self.scores), items.exists)
         ids = arithmetic.iota(keys) + self.first_id
@@ -77,14 +77,14 @@ class RawCandidates(NamedTuple):
         return Candidates(keys, ids, items, self.scores.dtype.name)
 
     def ranked(self, keys: jax.Array, indices: jax.Array) -> Candidates:
-        """Gathers items whose keys are known, and tell which of them exist.
+        """Gathers items with known keys, which also tell which of the items exist.
 
         Args:
             keys: `[*lists, chosen]`, from `read`.
             indices: `[*lists, chosen]`, along the axis of items.
         """
         assert isinstance(self.items, RawItems)
-        # What else says which items exist is not gathered.
+        # Keys tell which items exist, so do not gather the arrays that would tell it too.
         items = dataclasses.replace(self.items, mask=None, retrieved=None)
         items = items.at(indices).read(_keys.exists(keys))
         ids = indices + jnp.asarray(self.first_id, jnp.int32)

@@ -9,7 +9,8 @@ from jax import lax
 from jax_rank_metrics._engine.ordering import keys, top_k
 from jax_rank_metrics._ground import arithmetic, meshes, types
 
-# Most labels are small whole numbers. Up to this one, they are counted, not sorted.
+# Most labels are small whole numbers. If all are whole and at most this, they are counted,
+# not sorted.
 _MAX_COUNTED = 16
 
 
@@ -21,11 +22,11 @@ def largest(
 ) -> jax.Array:
     """Returns the `depth` largest of non-negative floats in each list.
 
-    They descend, and are 0 where a list has fewer.
+    The values descend, and are 0 beyond the items of a list.
 
     Args:
         x: `[*lists, items]`.
-        exists: The same shape, which items to look at.
+        exists: The same shape, which items to include.
         depth: How many to return, at most the number of items.
         items_axis: Mesh axes over whose devices the items of every list are cut.
     """
@@ -54,7 +55,7 @@ def _descending_jvp(
     primals: tuple[jax.Array],
     tangents: tuple[jax.Array],
 ) -> tuple[jax.Array, jax.Array]:
-    # Autodiff sees through a sort of floats, but not through bits and counts.
+    # Differentiate a sort of floats, because bits and counts have no derivatives.
     def by_sort(x: jax.Array) -> jax.Array:
         if items_axis is not None:
             x = meshes.concatenate_over(x, items_axis, x.ndim - 1)
@@ -78,7 +79,7 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
         return keys.floats_of_bits(bits, x.dtype)[..., :depth]
 
     def by_counts(x: jax.Array) -> jax.Array:
-        # The largest number of each list; inf where a number is not whole.
+        # The largest number of each list; inf if a number is not whole.
         maxima = jnp.max(jnp.where(x == jnp.floor(x), x, jnp.inf), axis=-1, initial=0)
         counted = functools.partial(
             _counted, maximum=jnp.max(maxima, initial=0), depth=depth
@@ -97,9 +98,9 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
 def _counted(x: jax.Array, maximum: jax.Array, depth: int) -> jax.Array:
     """Returns the `depth` largest of whole numbers from 1 to `maximum`, descending.
 
-    The number at a rank is how many of the thresholds 1, 2, … at least that many items
-    reach: of [3, 1, 1], three reach 1, one reaches 2 and one 3, which gives [3, 1, 1].
-    Numbers below 1 become 0.
+    The number at rank r is the number of thresholds 1, 2, … that at least r items reach. In
+    [3, 1, 1], three items reach 1, one item reaches 2 and one item 3, which gives
+    [3, 1, 1]. Numbers below 1 become 0.
     """
     shape = x[..., :depth].shape
     rank = lax.broadcasted_iota(jnp.int32, shape, x.ndim - 1) + 1

@@ -1,4 +1,4 @@
-"""Scores as integers that compare as they rank, and these as float32 digits."""
+"""Scores as integer keys in the order of the scores, and keys as float32 digits."""
 
 import jax
 import jax.numpy as jnp
@@ -11,15 +11,16 @@ _FLOAT32_INFINITY = 0x7F800000  # the bits of inf
 
 
 def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
-    """Returns integers that compare as scores rank, larger first.
+    """Returns integers in the order of the scores; larger ones rank first.
 
-    NaN comes first, so that the first key of a list tells whether there is one; then inf,
-    finite scores and −inf, and last missing items, which have the least integer. Integer
-    scores of 32 bits and more may have that one too.
+    NaN has the largest key, so that the first key of a ranked list tells if there is a NaN;
+    then come inf, finite scores and −inf, and last missing items, which have the least
+    integer. Integer scores of 32 bits and more may have the least integer too.
 
-    There are two more kinds of items, NaN and missing, than there are floats. So the key of
-    a float32 is that of the next one towards 0, which leaves the outermost keys to these
-    kinds. On either side of 0, which keeps its key, the two floats next to it tie.
+    Keys must fit float32 digits, and NaN and missing items need digits besides all floats.
+    So each float32 takes the key of its neighbour towards 0, which leaves the outermost
+    keys to NaN and missing items. 0 and the two floats next to it keep their keys, so the
+    two least floats above 0 share a key and tie, and likewise the two next to 0 below it.
     """
     key, dtype = _exact_key(scores), jnp.dtype(scores.dtype)
     if _has_float32_key(dtype):
@@ -28,7 +29,7 @@ def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
 
 
 def _exact_key(scores: jax.Array) -> jax.Array:
-    """Returns integers that compare as scores rank, of which none but NaN are equal.
+    """Returns integers in the order of the scores, equal only for equal scores and NaN.
 
     Works on the bits of floats, because compilers fold `x + 0.0` and flush subnormals.
     """
@@ -45,12 +46,12 @@ def _exact_key(scores: jax.Array) -> jax.Array:
 
 
 def _has_float32_key(dtype: DTypeLike) -> bool:
-    """Whether the keys of scores of this dtype are those of float32."""
+    """True if scores of this dtype have the keys of float32."""
     return jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype) != jnp.float64
 
 
 def float_key(x: jax.Array) -> jax.Array:
-    """Returns integers that compare like floats; −0.0 is 0.0 and NaN is above inf.
+    """Returns integers that compare like floats; −0.0 equals 0.0, and NaN is above inf.
 
     Floats are stored as sign and magnitude, and the magnitudes compare as integers do.
     """
@@ -63,13 +64,13 @@ def float_key(x: jax.Array) -> jax.Array:
 
 
 def _nan_key(dtype: DTypeLike) -> int:
-    """Returns the key of NaN among floats of 32 or 64 bits, next above that of inf."""
+    """Returns the key of NaN among floats of 32 or 64 bits: one above the key of inf."""
     info = jnp.finfo(dtype)
     return ((info.maxexp * 2 - 1) << info.nmant) + 1
 
 
 def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
-    """Whether keys are those of NaN, for scores of a dtype; None for integer scores."""
+    """True for keys of NaN, for scores of a dtype; None for integer scores."""
     if not jnp.issubdtype(dtype, jnp.floating):
         return None
     if _has_float32_key(dtype):
@@ -78,13 +79,12 @@ def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
 
 
 def score_bin(scores: jax.Array, bits: int) -> jax.Array:
-    """Returns the leading bits of the key of each score as float32, from 0 for the best.
+    """Returns a bin for each score: the leading bits of its float32 key, the best first.
 
-    These bins are in rank order: the first ones hold NaN and inf, and the last ones, below
-    `2**bits`, −inf. A bin
-    holds scores of one sign and of nearly one size, so that bins are narrow whatever the
-    scale of the scores is. Rounding to float32 swaps no two scores, so that a higher
-    score is never in a later bin.
+    Bins are in rank order from 0: the first hold NaN and inf, and the last, below
+    `2**bits`, hold −inf. A bin holds scores of one sign and of nearly one size, so bins are
+    narrow whatever the scale of the scores is. Rounding to float32 swaps no two scores, so
+    a higher score is never in a later bin.
     """
     dtype = scores.dtype
     if not jnp.issubdtype(dtype, jnp.floating) or dtype.itemsize > 4:
@@ -93,25 +93,25 @@ def score_bin(scores: jax.Array, bits: int) -> jax.Array:
 
 
 def shares_least_key(dtype: DTypeLike) -> bool:
-    """Whether a score of this dtype may have the key of missing items."""
+    """True if a score of this dtype may have the key of missing items."""
     return not jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype).itemsize > 2
 
 
 def exists(key: jax.Array) -> jax.Array:
-    """Whether items with these keys exist, for scores that have a digit; bool."""
+    """True for keys of items that exist, for scores that have a digit."""
     return key > jnp.iinfo(key.dtype).min
 
 
 def has_digit(dtype: DTypeLike) -> bool:
-    """Whether the keys of scores of this dtype are exact as float32 digits."""
+    """True if the keys of scores of this dtype are exact as float32 digits."""
     dtype = jnp.dtype(dtype)
     return dtype.itemsize <= (4 if jnp.issubdtype(dtype, jnp.floating) else 2)
 
 
 def digit(key: jax.Array, dtype: DTypeLike) -> jax.Array:
-    """Returns keys of scores of a dtype as float32 that compare as they do; never NaN.
+    """Returns keys of scores of a dtype as float32 numbers in the same order; never NaN.
 
-    The digit of a NaN is inf, and that of missing items −inf.
+    The digit of a NaN is inf, and the digit of a missing item is −inf.
     """
     if not jnp.issubdtype(dtype, jnp.floating):
         return jnp.where(exists(key), key.astype(jnp.float32), -jnp.inf)
@@ -135,9 +135,9 @@ def key_of_digit(digits: jax.Array, dtype: DTypeLike) -> jax.Array:
 def descending_bits(x: jax.Array) -> jax.Array:
     """Returns integers that sort non-negative floats in descending order.
 
-    They are the complements of the bits of the floats, in the integer of the same width:
-    the bits ascend with the floats, so that the complements descend, from −1 for 0 down
-    to that of inf. Floats below 0 count as 0 and have −1 too.
+    They are the complements of the bits of the floats, as integers of the same width. Bits
+    ascend with floats, so the complements descend, from −1 for 0 to the complement of inf.
+    Floats below 0 count as 0, and give −1 too.
     """
     bits = lax.bitcast_convert_type(x, arithmetic.integer_like(x.dtype))
     return jnp.where(x < 0, -1, ~jnp.maximum(bits, 0))
@@ -149,6 +149,6 @@ def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
 
 
 def seeds_of(ids: jax.Array) -> jax.Array:
-    """Returns `[*lists, 2]` uint32, by which hashes differ between lists of these ids."""
+    """Returns seeds `[*lists, 2]` uint32, so that hashes differ between lists of ids."""
     ids = ids.astype(jnp.uint32)
     return jnp.stack([arithmetic.mix(ids), arithmetic.mix(~ids)], axis=-1)

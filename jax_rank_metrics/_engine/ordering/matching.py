@@ -1,4 +1,4 @@
-"""The same ids in two lists."""
+"""The ranks of the same ids in two lists."""
 
 from typing import NamedTuple
 
@@ -10,20 +10,20 @@ from jax_rank_metrics._ground import arithmetic, meshes
 
 
 class RanksInBoth(NamedTuple):
-    """The ranks that ids of a first list have in it, and in a second list.
+    """The ranks of the ids of a first list, in this list and in a second list.
 
-    Ids below 0 and repeated ids have no rank; later ones move up.
+    Ids below 0 and repetitions of an id have no rank; later ids move up.
     """
 
-    first_ranks: jax.Array  # [*lists, firsts] int32, from 1; 0 where an id has none
-    second_ranks: jax.Array  # [*lists, firsts] int32, of the same ids; 0 where absent
+    first_ranks: jax.Array  # [*lists, firsts] int32, from 1; 0 for ids without a rank
+    second_ranks: jax.Array  # [*lists, firsts] int32, of the same ids; 0 if absent
     first_length: jax.Array  # [*lists] int32, how many ranks the first list has
-    second_length: jax.Array  # [*lists] int32, how many the second has
+    second_length: jax.Array  # [*lists] int32, how many ranks the second list has
     max_length: int  # an upper bound of both lengths, static
 
     @property
     def in_both(self) -> jax.Array:
-        """Whether an id of the first list is in both lists, `[*lists, firsts]` bool."""
+        """True for ids of the first list that are in both, `[*lists, firsts]` bool."""
         return self.second_ranks > 0
 
 
@@ -31,27 +31,27 @@ def match(first: jax.Array, second: jax.Array) -> RanksInBoth:
     """Finds every id of one list in another, by one sort of both together.
 
     Args:
-        first: `[*lists, firsts]` integers, below 0 where there is none; `firsts` ≥ 1.
+        first: `[*lists, firsts]` integers, below 0 in empty slots; `firsts` ≥ 1.
         second: `[*lists, seconds]` of the same dtype; `seconds` ≥ 1.
     """
     # A worked example on the right: first = [5, 2, 3], second = [2, 5].
     firsts = first.shape[-1]
     ids = jnp.maximum(jnp.concatenate([first, second], axis=-1), -1)  #   [5 2 3 2 5]
     size = ids.shape[-1]
-    # Equal ids become neighbours, those of the first list before those of the second.
+    # Equal ids become neighbours, ids of the first list before ids of the second.
     sorted_ids, indices = sort_by([ids])  #                [5 5 3 2 2] and [0 4 2 1 3]
     starts_id = sorted_ids != arithmetic.shifted(sorted_ids, 1, -2)  #   [T F T T F]
     is_from_second = indices >= firsts  #                                 [F T F F T]
     previous_is_from_second = arithmetic.shifted(indices, 1) >= firsts
     is_first_occurrence = starts_id | (is_from_second & ~previous_is_from_second)
     is_first_occurrence = is_first_occurrence & (sorted_ids >= 0)  #      [T T T T T]
-    # Distinct ids are numbered in sorted order; under the number of an id stands its
-    # index in the second list, -1 if it is not there.
+    # Number distinct ids in sorted order. At the number of an id, store its index in the
+    # second list, -1 if it is not there.
     id_number = arithmetic.cumulative_count(starts_id) - 1  #            [0 0 1 2 2]
     index_in_second = scattered(  #                                       [1 - 0 - -]
         id_number, indices - firsts, is_first_occurrence & is_from_second, size
     )
-    # Back to the order of the input; -2 where an id has no rank in its own list.
+    # Back to the order of the input; -2 if an id has no rank in its own list.
     matches = arithmetic.take(index_in_second, id_number)
     matches = jnp.where(is_first_occurrence, matches, -2)
     put_all = jnp.ones_like(is_first_occurrence)
@@ -75,7 +75,7 @@ def match(first: jax.Array, second: jax.Array) -> RanksInBoth:
 def scattered(
     indices: jax.Array, values: jax.Array, where: jax.Array, size: int
 ) -> jax.Array:
-    """Scatters `values` into new lists `[*lists, size]`, -1 where none is put.
+    """Scatters `values` into new lists `[*lists, size]`, -1 in all other slots.
 
     Args:
         indices: `[*lists, items]`, distinct in each list where `where` holds.

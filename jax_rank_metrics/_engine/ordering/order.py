@@ -1,4 +1,4 @@
-"""The order of rows, wherever their items are."""
+"""The order of rows, whose items may be cut over devices."""
 
 import jax
 import jax.numpy as jnp
@@ -22,15 +22,15 @@ def order_rows(
     """Orders the first `depth` ranks of every list.
 
     Args:
-        raw: Items of every list; the part of this device where items are cut.
+        raw: Items of every list; if items are cut, the part of this device.
         policy: How ties are broken.
         depth: How many ranks to order, or None for all.
         items_axis: Mesh axes over whose devices the items of every list are cut.
 
     Returns:
-        The items `[*lists, depth]` in rank order, missing ones last; and whether an item
-        without a rank may tie with the last that has one, `[*lists]` bool, or None where
-        every item has one.
+        The items `[*lists, depth]` in rank order, missing items last; and `[*lists]` bool,
+        true if an item without a rank may tie with the last item that has one, or None if
+        every item has a rank.
     """
     size = raw.scores.shape[-1]
     if items_axis is not None:
@@ -49,7 +49,7 @@ def order_rows(
 
 @jax.jit
 def order_all(raw: RawCandidates, lists: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns the indices of all items in rank order, −1 where none is, and their keys.
+    """Returns the indices of all items in rank order, −1 for missing ones, and their keys.
 
     Both are `[*lists, items]`; items that tie stand in index order.
 
@@ -68,7 +68,7 @@ def order_all(raw: RawCandidates, lists: jax.Array) -> tuple[jax.Array, jax.Arra
 def _order_by_parts(
     raw: RawCandidates, policy: Policy, depth: int, num_parts: int
 ) -> tuple[Candidates, jax.Array | None]:
-    """Orders items as `order_rows` does, at first those of each part of a list."""
+    """Computes `order_rows` by ordering the parts of lists, and then their candidates."""
     axis = raw.scores.ndim - 1
 
     def split(x: jax.Array) -> jax.Array:
@@ -86,9 +86,10 @@ def _order_by_parts(
 def _sorted(
     candidates: Candidates, policy: Policy, depth: int | None
 ) -> tuple[Candidates, jax.Array | None]:
-    """Orders items as `order_rows` does, by a sort of all of them."""
+    """Computes `order_rows` by a sort of all items."""
     items = candidates.items
-    # Labels are never negative: the sort carries one array instead of two.
+    # Labels are never negative, so a label of −1 marks missing items, and the sort carries
+    # one array instead of two.
     marked_labels = jnp.where(items.exists, items.labels, -1)
     payload = [array for array in (marked_labels, items.weights) if array is not None]
     keys, indices, labels, *weights = sort.sort_by(
@@ -123,14 +124,14 @@ def _top_ranks(
 ) -> tuple[Candidates, jax.Array]:
     """Gathers the items of the first `depth` ranks, for scores that have a digit.
 
-    A top-k leaves ties in index order. Where they stand in another order, a branch puts
+    A top-k leaves ties in index order. If the policy wants another order, a branch puts
     them into it.
 
     Returns:
         The items `[*lists, depth]`, and whether a tie may reach beyond the last of them,
         `[*lists]` bool.
     """
-    # One rank more than asked for shows whether the last rank ties with it.
+    # Find one rank more than asked for, to see if it ties with the last rank.
     keys, indices = lax.platform_dependent(
         raw,
         cpu=lambda raw: top_k.top_integers_on_cpu(raw.read().keys, depth + 1),
@@ -143,7 +144,7 @@ def _top_ranks(
         return raw.ranked(keys, indices), straddles
 
     def settle() -> jax.Array:
-        # Reads the items anew, so that nothing is computed where no tie asks for it.
+        # Read the items again in the branch, so that nothing is computed without a tie.
         candidates = raw.read()
         if policy.is_hashed:
             return _settled(candidates, policy, keys)
@@ -167,8 +168,8 @@ def _top_keys_by_digits(raw: RawCandidates, depth: int) -> tuple[jax.Array, jax.
 def _settled(candidates: Candidates, policy: Policy, keys: jax.Array) -> jax.Array:
     """Returns the indices of the first ranks, whose keys are known.
 
-    Items above the last key all have a rank. Which of the items that share the last key
-    have one is decided by their hashes; then the few chosen items are sorted by all keys.
+    All items above the last key have a rank. Hashes decide which of the items that share
+    the last key have one. Then the few chosen items are sorted by all keys.
     """
     last = keys[..., -1:]
     (hashes,) = candidates.tie_breaks(policy)

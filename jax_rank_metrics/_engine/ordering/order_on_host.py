@@ -9,9 +9,9 @@ _LEAST = 2.0**-149  # the least float32 above 0
 
 
 def comparable(scores: np.ndarray) -> np.ndarray:
-    """Returns scores of which those tie that tie as float32 on devices.
+    """Returns scores that tie on the host whenever they tie as float32 on devices.
 
-    There, the two floats next to 0 on either side have one key; see `keys.score_key`.
+    On devices, the two least floats above 0 share a key; see `keys.score_key`.
     """
     is_second = np.abs(scores) == 2 * _LEAST
     return np.where(is_second, scores / 2, scores) if is_second.any() else scores
@@ -20,7 +20,7 @@ def comparable(scores: np.ndarray) -> np.ndarray:
 def count_places(
     lists: Sequence[np.ndarray], scores: np.ndarray, starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Counts the scores of a list that are larger than an item's, and those that equal it.
+    """Counts the scores of a list that are above the score of an item, or equal to it.
 
     NumPy sorts floats several times as fast as it can sort indices by them, so each list
     is sorted by itself and the items are looked up in it. With the list 4 7 9 7 7, items
@@ -63,7 +63,7 @@ def in_rank_order(lists: np.ndarray, above: np.ndarray) -> np.ndarray:
 
     Args:
         lists: `[items]` integers, the list of each item.
-        above: `[items]` integers from 0 to 2³¹ − 1, how many items rank above it.
+        above: `[items]` integers from 0 to 2³¹ − 1, how many items rank above each.
     """
     return np.argsort((lists.astype(np.int64) << 31) | above)
 
@@ -86,14 +86,14 @@ def ascending(values: np.ndarray) -> np.ndarray:
 def by_columns(
     frame: Any, keys: Sequence[Any], descending: Sequence[bool], is_stable: bool = True
 ) -> Any:
-    """Returns the rows of a frame of polars in the order of columns.
+    """Returns the rows of a polars frame, sorted by columns.
 
-    Null comes last, but in the first column, which has to have none.
+    Nulls come last; the first column must have no nulls.
 
-    A lazy frame stays lazy. If stable, rows that are equal there stay in order, which takes
-    twice as long.
+    A lazy frame stays lazy. If stable, rows that are equal in these columns stay in order,
+    which takes twice as long.
     """
-    # Polars takes twice as long where this is asked of the first column, too.
+    # Polars takes twice as long if nulls must come last in the first column, too.
     nulls_last = [False, *(True for _ in keys[1:])]
     return frame.sort(
         *keys, descending=descending, nulls_last=nulls_last, maintain_order=is_stable

@@ -1,4 +1,4 @@
-"""Counts the items around a few targets of the same lists, without an order of all."""
+"""Counts the items around a few targets of the same lists, without ordering all items."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,12 +19,12 @@ from jax_rank_metrics._ground import arithmetic, meshes
 Levels = Sequence[jax.Array]
 Comparison = Callable[[Levels, Levels], jax.Array]
 
-# Counting the items above this many takes a CPU as long as sorting all items.
+# Counting the items above this many targets takes a CPU as long as sorting all items.
 MAX_COUNTED = 40
 
-# Up to this many targets are counted without a loop. A CPU writes the comparisons with each
-# of them, so that it does so up to these numbers of items in all lists: for one target,
-# and for a few.
+# Up to this many targets are counted without a loop. A CPU then writes the comparisons with
+# each target to memory, so it only does so up to these numbers of items in all lists: for
+# one target, and for a few.
 _FEW_TARGETS = 4
 _FEW_ITEMS = 2**22, 2**18
 
@@ -35,24 +35,25 @@ _EXACT = 2**24
 class Outranking(NamedTuple):
     """The numbers of items around each target, `[*lists, targets]` int32, and of NaN.
 
-    Among the scores 9 7 7 4, the second 7 has 1 above it, 2 equal to it and, if ties are
-    in index order, 2 before it. For a slot in which no item exists they mean nothing.
+    In the list of scores 9 7 7 4, the second 7 has 1 item above it, 2 items equal to it
+    and, if ties are in index order, 2 items before it. For targets that do not exist, the
+    numbers mean nothing.
     """
 
     above: jax.Array  # items with better scores
     equal: jax.Array  # items with equal scores, itself included
     before: jax.Array  # items that precede it in the definite order of the tie policy
-    nans: jax.Array  # [*lists, 1], above 0 where the score of an item is NaN
+    nans: jax.Array  # [*lists, 1], above 0 if the score of an item is NaN
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...]) -> "Outranking":
-        """Returns the numbers around targets of this shape where there are no items."""
+        """Returns the numbers for targets of this shape if there are no items."""
         zeros = jnp.zeros(shape, jnp.int32)
         return cls(zeros, zeros, zeros, jnp.zeros((*shape[:-1], 1), jnp.int32))
 
 
 def is_loop_free(num_targets: int, num_items: int) -> bool:
-    """Whether targets are so few that a CPU counts for all of them without a loop.
+    """True if targets are so few that a CPU counts for all of them without a loop.
 
     Args:
         num_targets: The number of targets in each list.
@@ -67,11 +68,11 @@ def outranking(
 ) -> Outranking:
     """Counts the items above, level with, and before each target.
 
-    Few targets are counted without a loop. For more of them, items are counted for one
+    Few targets are counted without a loop. For more targets, items are counted for one
     target after the other, so that scores are read once for each. A CPU counts a part of
-    the items at a time, for the targets that exist in some list; many targets it looks up
-    in a sort of all scores. Accelerators always count: they read thousands of scores
-    in the time of each of the dozen gathers that looking a target up takes.
+    the items at a time, for the targets that exist in some list; if there are many targets,
+    it looks them up in a sort of all scores. Accelerators always count: to look up a target
+    takes a dozen gathers, and they read thousands of scores in the time of each.
 
     Args:
         targets: `[*lists, targets]`, from anywhere in the lists.
@@ -99,7 +100,7 @@ def _outranking(
     items: Candidates,
     is_member: jax.Array,
 ) -> Outranking:
-    """Counts items by a method, and by tie-breaks only where any tie."""
+    """Counts items by a method; compares tie-breaks only if any items tie."""
     is_sorting, count = method == "sorted", _count_each
     if method == "at once":
         count = _count_at_once
@@ -144,7 +145,7 @@ def _outranking(
         return count(target_levels, levels, _precedes)[0]
 
     if policy.keeps_index_order and method == "at once":
-        # As quick as a branch.
+        # Comparing is as quick as a branch here.
         return Outranking(above, equal, by_tie_breaks(), nans)
     any_ties = meshes.unvmap_any(
         targets.items.exists & (equal > is_member.astype(jnp.int32))
@@ -154,12 +155,13 @@ def _outranking(
 
 
 def _count_unless_nan(flags: Sequence[jax.Array], is_nan: jax.Array) -> list[jax.Array]:
-    """Counts two flags of items, and looks for NaN in the same sum, which it makes NaN.
+    """Counts two flags of items, and finds NaN by the same sum, to which it adds NaN.
 
-    Of lists that are short enough, both counts are digits of one sum.
+    If lists are short enough, both counts are digits of one sum.
 
     Returns:
-        The counts, 0 where an item is NaN, and whether one is, `[*lists, 1]` int32 each.
+        The two counts, which are 0 if an item is NaN; and 1 if an item is NaN, else 0.
+        `[*lists, 1]` int32 each.
     """
     digit = is_nan.shape[-1].bit_length()
     is_short = 2 * digit <= _EXACT.bit_length() - 1
@@ -176,7 +178,7 @@ def _count_unless_nan(flags: Sequence[jax.Array], is_nan: jax.Array) -> list[jax
 
 
 def _precedes(levels: Levels, target_levels: Levels) -> jax.Array:
-    """Whether each item precedes a target: decided by the first level that differs."""
+    """True for each item that precedes a target; the first level that differs decides."""
     precedes, undecided = jnp.zeros((), bool), jnp.ones((), bool)
     for level, target_level in zip(levels, target_levels, strict=True):
         precedes = precedes | (undecided & (level > target_level))
@@ -204,10 +206,11 @@ def _count_at_once(
 def _count_each(
     target_levels: Levels, levels: Levels, *comparisons: Comparison
 ) -> list[jax.Array]:
-    """Counts for one target after the other: no array holds all pairs.
+    """Counts for one target after the other, so that no array holds all pairs.
 
     Returns:
-        For each comparison, how many of the items it holds for, `[*lists, targets]` int32.
+        For each comparison, the number of items for which it holds, `[*lists, targets]`
+        int32.
     """
     slots = arithmetic.iota(target_levels[0])
 
@@ -219,9 +222,9 @@ def _count_each(
         of_slot, is_slot = zip(numbers, counts, strict=True), slots == slot
         return [jnp.where(is_slot, new[..., None], old) for new, old in of_slot], None
 
-    if not target_levels[0].shape[-1]:  # a loop would still trace an item
+    if not target_levels[0].shape[-1]:  # a loop would still trace one step
         return [jnp.zeros_like(target_levels[0], jnp.int32) for _ in comparisons]
-    # Stacked by `lax.map`, counts of several blocks keep TPU's compiler busy for ever.
+    # Carry counts, because TPU's compiler hangs if `lax.map` stacks them over blocks.
     start = [jnp.zeros(target_levels[0].shape, jnp.int32) for _ in comparisons]
     start = meshes.match_varying(start, (target_levels, levels))
     return lax.scan(count, start, jnp.arange(target_levels[0].shape[-1]))[0]

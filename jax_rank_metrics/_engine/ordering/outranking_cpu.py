@@ -1,4 +1,4 @@
-"""Counting on CPU: in parts that a cache holds, or by looking targets up in a sort."""
+"""Counts on CPU: in parts that fit the cache, or by looking up targets in a sort."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from jax import lax
 from jax_rank_metrics._engine.ordering import sort_cpu
 from jax_rank_metrics._ground import arithmetic, meshes
 
-# Numbers of items that the cache of a core holds, of all lists and of each list. Counts of
-# at most 2,048 items are exact where a float32 holds two of them.
+# The most items of a part, of all lists and of each list, so that a core's cache holds it.
+# A float32 holds two counts of at most 2,048 items exactly.
 _PART, _LIST_PART = 2**19, 2048
 
 # With fewer lists, a part would take less time than a step of a loop.
@@ -19,7 +19,7 @@ _LEAST_LISTS = 32
 
 
 def has_parts(keys: jax.Array) -> bool:
-    """Whether counting in parts takes less time than reading whole lists at once."""
+    """True if counting in parts takes less time than reading whole lists at once."""
     if not all(isinstance(size, int) for size in keys.shape):
         return False  # symbolic, as in an export
     num_lists = math.prod(keys.shape[:-1])
@@ -38,11 +38,11 @@ def count_in_parts(
     are counted in one sum, whose digits are the counts.
 
     Args:
-        num_targets: How many targets to count for; for the others the counts are 0.
+        num_targets: How many targets to count for; the counts of further targets are 0.
         target_levels: `[*lists, targets]` each.
         levels: `[*lists, items]` each.
-        comparisons: Each compares levels of items with levels of targets, and holds
-            wherever the one before it does.
+        comparisons: Each compares levels of items with levels of targets, and holds for all
+            items for which the comparison before it holds.
     """
     shape, size = target_levels[0].shape, levels[0].shape[-1]
     part = min(size, _LIST_PART, max(_PART // math.prod(shape[:-1]), 1))
@@ -51,7 +51,7 @@ def count_in_parts(
     def add(
         counts: list[jax.Array], start: jax.Array | int, length: int
     ) -> list[jax.Array]:
-        # A barrier, since a slice inside the loop over targets would be cut for each.
+        # Without the barrier, XLA would cut the part again for each target of the loop.
         in_part = lax.optimization_barrier(
             [lax.dynamic_slice_in_dim(level, start, length, -1) for level in levels]
         )
@@ -95,20 +95,20 @@ def count_sorted(
 ) -> list[jax.Array]:
     """Counts the items for which comparisons with each target hold, by binary search.
 
-    Of the scores 9 7 7 4, one precedes a 7, and three precede or equal it.
+    In the list of scores 9 7 7 4, one score precedes a 7, and three precede or equal it.
 
     Args:
         target_levels: `[*lists, targets]` each.
-        levels: `[*lists, items]` each, in an order in which all items for which a
-            comparison holds come before those for which it does not.
+        levels: `[*lists, items]` each, sorted so that the items for which a comparison
+            holds come before all other items.
         comparisons: Each compares levels of items with levels of targets.
     """
     size = levels[0].shape[-1]
     num_steps = size.bit_length()
 
     def step(number: jax.Array, counts: list[jax.Array]) -> list[jax.Array]:
-        # From the largest power of two down: a count grows by it where the last item
-        # that it would then include is one to count.
+        # From the largest power of two down, add it to a count if the comparison holds for
+        # the last item that the count would then include.
         power = 1 << (num_steps - 1 - number)
         return [
             jnp.where(is_counted(compare, count + power), count + power, count)

@@ -24,7 +24,7 @@ def index_in_list(segment_ids: jax.Array) -> jax.Array:
 def largest_packed(
     x: jax.Array, exists: jax.Array, segment_ids: jax.Array
 ) -> jax.Array:
-    """Sorts non-negative floats `[items]`, descending within each list; 0 stands last."""
+    """Sorts non-negative floats `[items]` down within each list; missing items give 0."""
     return _descending(jnp.where(exists, x, -1), segment_ids)
 
 
@@ -33,7 +33,7 @@ def _descending(x: jax.Array, segment_ids: jax.Array) -> jax.Array:
     bits = descending_bits(x)
 
     def by_two_operands(segment_ids: jax.Array, bits: jax.Array) -> jax.Array:
-        # Equal pairs are the same. A stable sort would carry, and compile, indices.
+        # Equal pairs are interchangeable, and a stable sort would carry indices as well.
         return lax.sort((segment_ids, bits), num_keys=2, is_stable=False)[1]
 
     if bits.dtype != jnp.int32:
@@ -49,7 +49,7 @@ def _descending(x: jax.Array, segment_ids: jax.Array) -> jax.Array:
 def _descending_jvp(
     primals: tuple[jax.Array, jax.Array], tangents: tuple[jax.Array, jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
-    # Autodiff sees through a sort of floats, but not through their bits.
+    # Differentiate a sort of floats, because their bits have no derivatives.
     def by_sort(x: jax.Array) -> jax.Array:
         values = -lax.sort((primals[1], -x), num_keys=2)[1]
         return jnp.where(values < 0, 0, values)
@@ -85,13 +85,13 @@ def _by_each_key(segment_ids: jax.Array, *keys: jax.Array) -> jax.Array:
 def _one_sort_on_cpu(
     starts: jax.Array,
 ) -> Callable[[jax.Array, jax.Array], jax.Array] | None:
-    """Makes a sort by segment ids and one key; None where no bits are left for indices.
+    """Makes a sort by segment ids and one key; None if no bits are left for indices.
 
-    Segment ids mostly ascend as they come. Then, unless a list is too long, a segment id,
-    a key and an index in the list fit into one int64; the sort is quick, since most of
-    the order is there already.
+    Segment ids mostly ascend already. Then, unless a list is too long, a segment id, a key
+    and an index in the list fit into one int64; the sort is quick, because lists are in
+    order already.
     """
-    bits = 31 - starts.shape[0].bit_length()  # what is left for an index in a list
+    bits = 31 - starts.shape[0].bit_length()  # bits left for an index in a list
     if bits <= 0:
         return None
 

@@ -11,17 +11,17 @@ HASH_BITS = 22
 
 @pytrees.pytree("name")
 class Policy:
-    """A tie policy, which answers every question about itself.
+    """A tie policy, and its properties.
 
-    Nothing else compares names of policies. How a *metric* reads ties is another matter;
+    No other code compares names of policies. How a *metric* reads ties is another matter;
     see `metric`.
 
     Attributes:
-        name: As users pass it, after `resolve`. Sources without scores have "none" where
-            nothing ties, and "tied" where the order within tie groups is unknown; that is
+        name: The name that users pass, after `resolve`. Sources without scores have "none"
+            if nothing ties, and "tied" if the order within tie groups is unknown. "tied" is
             also the policy of a call in which nothing reads this order.
-        seeds: `[*lists, 2]` uint32, by which hashes differ between lists: random ones, or
-            those of users; None where they do not, or where none are drawn yet.
+        seeds: `[*lists, 2]` uint32, which make hashes differ between lists: random seeds,
+            or the seeds of users. None if hashes do not differ, or no seeds are drawn yet.
     """
 
     name: str | None
@@ -29,17 +29,17 @@ class Policy:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether formulas are given tie groups instead of one definite order."""
+        """True if formulas get tie groups instead of one definite order."""
         return self.name in (None, "expected", "tied")
 
     @property
     def forbids_order(self) -> bool:
-        """Whether a metric that needs one definite order must raise."""
+        """True if a metric that needs one definite order must raise."""
         return self.name in ("expected", "tied")
 
     @property
     def order_error(self) -> str:
-        """The message for a metric that needs one definite order and has none."""
+        """The error message for a metric that needs one definite order and has none."""
         reason, cure = "ties is 'expected'", "pass ties=None or another policy"
         if self.name == "tied":
             reason, cure = "tied is above 1", "break ties first, so that it is always 1"
@@ -50,37 +50,37 @@ class Policy:
 
     @property
     def reads_labels(self) -> bool:
-        """Whether labels, and then weights, order tied items."""
+        """True if labels, and then weights, order tied items."""
         return self.name in ("best", "worst")
 
     @property
     def is_worst(self) -> bool:
-        """Whether the lowest labels come first among tied items."""
+        """True if the lowest labels come first among tied items."""
         return self.name == "worst"
 
     @property
     def is_hashed(self) -> bool:
-        """Whether tied items are ordered by a hash of their indices or ids."""
+        """True if tied items are ordered by a hash of their indices or ids."""
         return self.name in (None, "expected", "random")
 
     @property
     def hashes_own_index(self) -> bool:
-        """Whether the hash that orders tied items is of their indices in their own list.
+        """True if tied items are ordered by a hash of their indices in their own list.
 
-        That holds without a key: a list is then ordered in the same way wherever it
+        This is so without a key: a list is then ordered in the same way wherever it
         stands in a packed array. With a key, the index in the array serves as well.
         """
         return self.name in (None, "expected")
 
     @property
     def keeps_index_order(self) -> bool:
-        """Whether tied items stay in index order, as under "stable"."""
+        """True if tied items stay in index order, as under "stable"."""
         return not self.reads_labels and not self.is_hashed
 
     def drawn(self, key: jax.Array | None, lists: tuple[int, ...]) -> "Policy":
-        """Returns the policy with seeds of its own for every list, if it is random.
+        """Returns the policy with new seeds for every list, if it is random.
 
-        Seeds that it has already stay.
+        Seeds that it already has are kept.
         """
         if self.name != "random" or self.seeds is not None:
             return self

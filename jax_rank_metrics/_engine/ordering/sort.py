@@ -1,4 +1,4 @@
-"""Full order by several keys."""
+"""A full sort by several keys."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def sort_by(
     Args:
         keys: Integers `[*lists, items]`, the most significant key first.
         payload: Arrays of the same shape.
-        last_is_hash: Whether the last key is a hash that breaks ties.
+        last_is_hash: True if the last key is a hash that breaks ties.
 
     Returns:
         The first key in sorted order, the index that every item came from, and the
@@ -28,8 +28,8 @@ def sort_by(
     """
     if keys[0].shape[-1] == 1:
         return (keys[0], jnp.zeros(keys[0].shape, jnp.int32), *payload)
-    # The complement of a key ascends where the key descends. Unlike its negative, it
-    # does so for the least integer too.
+    # The complement of a key ascends when the key descends. Unlike its negative, it does
+    # so for the least integer too.
     ascending = [~key for key in keys]
 
     def by_one_operand(*operands: jax.Array) -> tuple[jax.Array, ...]:

@@ -12,12 +12,12 @@ from jax_rank_metrics._engine.ordering.policies import HASH_BITS
 from jax_rank_metrics._ground import arithmetic, meshes
 
 # From this many items on, a sort is cut into chunks that cores share. There are more
-# chunks than cores, since XLA does not distribute them evenly; but no more than helps,
-# since each is a sort to compile.
+# chunks than cores, because XLA does not distribute them evenly; but no more than
+# `_MAX_CHUNKS`, because each is a sort to compile.
 CHUNKED_FROM = 2**18
 _MAX_CHUNKS = 16
 
-# What 64 bits leave for an index beside a key of 32 bits and a hash.
+# The bits of 64 that are left for an index beside a key of 32 bits and a hash.
 _INDEX_BITS = 32 - HASH_BITS
 
 
@@ -38,7 +38,7 @@ def order(
     if last_is_hash and len(keys) == 2 and is_short:
         with jax.enable_x64(True):
             key, hashes = (array.astype(jnp.int64) for array in keys)
-            hashes = hashes & (2**HASH_BITS - 1)  # of a complement, which is negative
+            hashes = hashes & (2**HASH_BITS - 1)  # complements are negative
             low = (hashes << _INDEX_BITS) | iota.astype(jnp.int64)
             packed = sort_in_chunks((key << 32) | low, keys)
             indices = (packed & (2**_INDEX_BITS - 1)).astype(jnp.int32)
@@ -67,8 +67,8 @@ def sort_in_chunks(x: jax.Array, sources: Sequence[jax.Array]) -> jax.Array:
 
     Args:
         x: `[*lists, items]`.
-        sources: The arrays from which `x` was computed, whose types say whether it is
-            device-local. Reshaping a sharded array would move it.
+        sources: The arrays from which `x` was computed. Their types tell if it is
+            device-local; reshaping a sharded array would move it between devices.
     """
     is_static = all(isinstance(size, int) for size in x.shape)
     if (

@@ -1,4 +1,4 @@
-"""The best items of all that were seen so far, block after block."""
+"""The best items so far, block after block."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,21 +15,21 @@ from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._ground import arithmetic, meshes, types
 
-# Adds up items: from candidates `[*lists, items]`, which of them to add up, bool, and the
-# id of the first one where ids are consecutive, or None, to a pytree of totals
-# `[*lists, …]`, such as how many have each label.
+# Adds up items. Takes candidates `[*lists, items]`; bools, which of them to add up; and the
+# id of the first one if ids are consecutive, else None. Returns a pytree of totals
+# `[*lists, …]`, such as the number of items with each label.
 CountFn = Callable[[Candidates, jax.Array, jax.Array | None], Any]
 
 
 class BestSoFar(NamedTuple):
-    """The items of the first ranks among those of all blocks so far.
+    """The items of the first ranks among all blocks so far.
 
     Shapes:
-        best: `[*lists, depth]`. Items that exist come first, and those that tie in all but
-            their ids in the order of these; otherwise they stand in any order. Labels are
-            0 where nothing reads them.
-        dropped: `[*lists]` int32, how many other items so far tie with the last of them;
-            or what a `CountFn` makes of these items.
+        best: `[*lists, depth]`, in any order, except that items that exist come first, and
+            items that tie in all but their ids are in the order of ids. Labels are 0 if
+            nothing reads them.
+        dropped: `[*lists]` int32, how many other items so far tie with the last item of
+            `best`; or the totals of these items that a `CountFn` returns.
     """
 
     best: Candidates
@@ -42,12 +42,12 @@ class BestSoFar(NamedTuple):
         length: jax.Array,
         count_fn: CountFn | None = None,
     ) -> "BestSoFar":
-        """Returns the best so far after a further block, all of whose ids are larger.
+        """Returns the best so far after a further block, whose ids must all be larger.
 
         Args:
             block: The items of the block.
             policy: How ties are broken.
-            length: `[*lists]`, the number of items so far, those of the block included.
+            length: `[*lists]`, the number of items so far, including the block.
             count_fn: Adds up `dropped` items, by labels that are then kept; None counts
                 them.
         """
@@ -61,7 +61,7 @@ class BestSoFar(NamedTuple):
         last_key = _last_key(best)
         still_dropped = self._dropped_if_last(last_key)
 
-        # Only where a tie was cut off, its size is counted over the whole block.
+        # Count over the whole block only if a tie was cut off.
         def count_dropped() -> jax.Array:
             so_far, kept = (_count(x, last_key, count_fn) for x in (self.best, best))
             first_id = jnp.asarray(block.first_id)
@@ -79,9 +79,9 @@ class BestSoFar(NamedTuple):
         items_axis: types.AxisNames | None,
         count_fn: CountFn | None = None,
     ) -> "BestSoFar":
-        """Returns the best of what all devices saw, in rank order.
+        """Returns the best items of all devices, in rank order.
 
-        Their ids are −1 where a list is shorter.
+        Ids are −1 at ranks beyond the end of a list.
         """
         depth, candidates, dropped = self.best.keys.shape[-1], self.best, self.dropped
         if items_axis is not None:
@@ -102,7 +102,7 @@ class BestSoFar(NamedTuple):
         return BestSoFar(best, dropped)
 
     def _dropped_if_last(self, key: jax.Array) -> Any:
-        """Returns `dropped` where the last item has the key `[*lists, 1]`, 0 elsewhere."""
+        """Returns `dropped` for lists whose last item has the key `[*lists, 1]`, else 0."""
         tied = (key == _last_key(self.best))[..., 0]
         return jax.tree.map(
             lambda leaf: jnp.where(arithmetic.widen(tied, leaf), leaf, 0), self.dropped
@@ -114,28 +114,29 @@ class BestSoFar(NamedTuple):
         """Finds the first ranks of scores that have a digit.
 
         Returns:
-            Indices `[*lists, depth]` of the best so far and, after them, of the block; and
-            whether an item that ties with the last of them may be dropped, a bool scalar.
+            Indices `[*lists, depth]` into the best so far, followed by the block; and a
+            bool scalar, true if an item that ties with the last of them may be dropped.
         """
         depth, candidates = self.best.keys.shape[-1], block.read()
 
         def digit(candidates: Candidates) -> jax.Array:
             return _keys.digit(candidates.keys, candidates.dtype)
 
-        # Items below the last of the best are not looked at, which a CPU is quick to do.
+        # Items below the last of the best cannot enter it. They all get −inf, because a CPU
+        # is quick to skip equal numbers.
         competes = candidates.keys >= _last_key(self.best)
         digits = jnp.where(competes, digit(candidates), -jnp.inf)
-        # One rank more than asked for shows whether the last rank ties with it.
+        # Find one rank more than asked for, to see if it ties with the last rank.
         digits, indices = top_k.top_k(digits, depth + 1, digit(self.best))
         last, following = digits[..., depth - 1 : depth], digits[..., depth:]
-        # As integers: processors may flush subnormals in comparisons of floats.
+        # Compare integers, because comparisons of floats may flush subnormals.
         ties = _keys.float_key(last) == _keys.float_key(following)
         drops_ties = meshes.unvmap_any(ties & (last > -jnp.inf))
 
         if policy.keeps_index_order:
             return indices[..., :depth], drops_ties
 
-        # Of the items that share the last digit, the hashes decide.
+        # Hashes decide between the items that share the last digit.
         def second_digit(candidates: Candidates) -> jax.Array:
             (hashes,) = candidates.tie_breaks(policy)
             first, bound = _keys.float_key(digit(candidates)), _keys.float_key(last)
@@ -159,9 +160,9 @@ class BestSoFar(NamedTuple):
             block.read(),
         )
         exists = candidates.items.exists
-        # Items below the last of the best have the least keys, which are equal: a CPU is
-        # quick to sort those. The second one also tells them from items that have the
-        # least integer as their score.
+        # Items below the last of the best cannot enter it. They all get the least keys,
+        # because a CPU is quick to sort equal keys. The second key also tells them from
+        # items whose score is the least integer.
         competes = exists & (candidates.keys >= _last_key(self.best))
         tie_breaks = candidates.tie_breaks(policy) or (exists.astype(jnp.int32),)
         keys = [
@@ -178,7 +179,7 @@ class BestSoFar(NamedTuple):
         length: jax.Array,
         keeps_labels: bool,
     ) -> Candidates:
-        """Gathers items of the best so far and, after them, of the block."""
+        """Gathers items by indices into the best so far, followed by the block."""
         depth = indices.shape[-1]
         is_new, exists = indices >= depth, arithmetic.iota(indices) < length[..., None]
         in_best = jnp.minimum(indices, depth - 1)

@@ -1,10 +1,10 @@
 """The largest few floats of every list.
 
-On CPU, `lax.top_k` compares the bits of floats, those of NaN included, as integers that
-are stored as sign and magnitude. All else must compare such floats as integers too: a
-comparison of floats would flush subnormals, and knows no order of NaN. For short lists,
-`lax.top_k` takes several times as long per item as for long ones; there, one maximum is
-found after the other.
+On CPU, `lax.top_k` compares the bits of floats, even of NaN, as integers that are stored as
+sign and magnitude. All other code must compare such floats as integers too, because a
+comparison of floats would flush subnormals, and has no order of NaN. For short lists,
+`lax.top_k` takes several times as long per item as for long ones, so one maximum is found
+after the other instead.
 """
 
 import functools
@@ -19,8 +19,8 @@ from jax_rank_metrics._ground import arithmetic, meshes
 # `lax.top_k` slows with depth; from this share of the list on, a sort is as fast.
 TOP_K_SHARE = 0.25
 
-# Long lists are searched by the maxima of blocks of this many items. A TPU has 128 lanes,
-# to which it would pad shorter blocks, and gathers blocks of them as fast as single items.
+# Long lists are searched by the maxima of blocks of this many items. A TPU has 128 lanes:
+# it would pad shorter blocks, and gathers such a block as fast as a single item.
 _BLOCK, _LANES = 32, 128
 
 # The longest list for which a CPU is faster to find one maximum after the other. Older
@@ -33,22 +33,22 @@ _GPU_KERNEL_DEPTH = 16
 
 
 def is_faster(x: jax.Array, depth: int) -> bool:
-    """Whether a top-k of `x` takes less time than a sort."""
+    """True if a top-k of `x` takes less time than a sort."""
     return 0 < depth <= TOP_K_SHARE * x.shape[-1] and meshes.auto_shards(x) == 1
 
 
 def is_long(size: int, depth: int) -> bool:
-    """Whether a list has so many items that the maxima of blocks are searched first."""
+    """True if a list is so long that the maxima of its blocks are searched first."""
     return size > SHORT and depth * _BLOCK * 8 <= size
 
 
 def num_parts(x: jax.Array, depth: int) -> int:
     """Returns the number of parts into which to split each list before it is ordered.
 
-    XLA gathers every score of an axis that it sorts. Where it may have cut items over
+    XLA gathers every score of an axis that it sorts. If XLA may have cut items over
     devices, in ways that types do not tell, there is one part per device: the first
-    `depth` of each are found where they are, and only these travel. It is 1 where that
-    cannot happen, and where it would not pay: the parts must be equal, and `depth` a
+    `depth` items of each part are found on their device, and only these travel. There is
+    one part if XLA cannot have cut items, and if parts would be unequal, or `depth` not a
     small share of them.
     """
     shards, size = meshes.auto_shards(x), x.shape[-1]
@@ -76,8 +76,8 @@ def top_k(
     Args:
         x: `[*lists, items]` float32 without NaN.
         depth: How many to find, at most the number of items.
-        before: `[*lists, few]`, values that stand before those of `x` in each list, if
-            there are any.
+        before: `[*lists, few]`, values that stand before the values of `x` in each list,
+            if there are any.
 
     Returns:
         The values in descending order, and their indices: `[*lists, depth]` each. The
@@ -126,8 +126,8 @@ def plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     """Finds the largest values as `top_k` does, on every platform in the same way."""
     # XLA recognises its top-k as a sort whose result is sliced. A further slice of the
     # result would be merged into that slice and hide it, and the whole list would be
-    # sorted. There are two barriers because XLA's partitioner aborts where one barrier
-    # takes both results of a top-k.
+    # sorted. There are two barriers because XLA's partitioner aborts if one barrier takes
+    # both results of a top-k.
     values, indices = lax.top_k(x, depth)
     return lax.optimization_barrier(values), lax.optimization_barrier(indices)
 
@@ -194,17 +194,17 @@ def _integers_of(x: jax.Array) -> jax.Array:
 
 
 def _flipped(x: jax.Array) -> jax.Array:
-    """Converts integers to and from sign and magnitude: −1, −2, … are −0, −1, …"""
+    """Converts integers to and from sign and magnitude: −1, −2, … become −0, −1, …"""
     return jnp.where(x < 0, x ^ jnp.iinfo(x.dtype).max, x)
 
 
 def _maxima(x: jax.Array) -> jax.Array:
-    """Returns the first of a top-k along the last axis of float32."""
+    """Returns the first value of a top-k along the last axis of float32."""
     return _floats_of(jnp.max(_integers_of(x), axis=-1))
 
 
 def _indices_by_maxima(x: jax.Array, depth: int) -> jax.Array:
-    """Returns the indices of a top-k of float32, lower indices first where they are equal.
+    """Returns the indices of a top-k of float32, lower indices first among equal numbers.
 
     An integer and an index are packed into one whole number, integer · width − index, as
     a float64. Each step finds the largest number below the one before.
