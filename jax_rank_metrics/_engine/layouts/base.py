@@ -45,7 +45,7 @@ class PoolLayout(Protocol):
         ...
 
     def cut_of_items(self, k: types.Cut) -> types.Cut:
-        """Returns a cutoff that broadcasts with items, from a cutoff for each list."""
+        """Broadcasts an array of one cutoff per list to items; other cutoffs stay."""
         return self.broadcast_to_items(k) if isinstance(k, jax.Array) else k
 
     def largest(
@@ -65,7 +65,7 @@ class PoolLayout(Protocol):
         ...
 
     def parts(self, items: T) -> list[tuple[T, "PoolLayout"]]:
-        """Splits the items into parts with layouts; the totals of the parts add up.
+        """Returns parts of the items with layouts; the totals of all parts add up.
 
         Takes a pytree of arrays `[*lists, items, …]`.
         """

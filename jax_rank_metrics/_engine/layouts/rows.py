@@ -31,7 +31,7 @@ class Rows(base.RankedLayout):
         return arithmetic.total_of_integers(x)
 
     def amount(self, x: jax.Array, dtype: DTypeLike, trailing: int = 0) -> jax.Array:
-        """Returns the total of each list in floats, in which bools are counted too."""
+        """Returns the total of each list in floats; bools are counted in floats as well."""
         if x.dtype == jnp.bool_ and not trailing:
             return arithmetic.count(x, dtype)
         return self.sum(x, trailing).astype(dtype)

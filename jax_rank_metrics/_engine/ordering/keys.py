@@ -79,7 +79,7 @@ def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
 
 
 def score_bin(scores: jax.Array, bits: int) -> jax.Array:
-    """Returns a bin for each score: the leading bits of its float32 key, the best first.
+    """Returns the bin of each score: the leading bits of its float32 key, reversed.
 
     Bins are in rank order from 0: the first hold NaN and inf, and the last, below
     `2**bits`, hold −inf. A bin holds scores of one sign and of nearly one size, so bins are

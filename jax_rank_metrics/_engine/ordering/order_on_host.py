@@ -11,7 +11,8 @@ _LEAST = 2.0**-149  # the least float32 above 0
 def comparable(scores: np.ndarray) -> np.ndarray:
     """Returns scores that tie on the host whenever they tie as float32 on devices.
 
-    On devices, the two least floats above 0 share a key; see `keys.score_key`.
+    On devices, the two least floats above 0 share a key, and likewise the two next to 0
+    below it; see `keys.score_key`.
     """
     is_second = np.abs(scores) == 2 * _LEAST
     return np.where(is_second, scores / 2, scores) if is_second.any() else scores

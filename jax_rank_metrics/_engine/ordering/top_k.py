@@ -48,8 +48,8 @@ def num_parts(x: jax.Array, depth: int) -> int:
     XLA gathers every score of an axis that it sorts. If XLA may have cut items over
     devices, in ways that types do not tell, there is one part per device: the first
     `depth` items of each part are found on their device, and only these travel. There is
-    one part if XLA cannot have cut items, and if parts would be unequal, or `depth` not a
-    small share of them.
+    one part if XLA cannot have cut items, if the parts would be unequal, or if `depth` is
+    not a small share of a part.
     """
     shards, size = meshes.auto_shards(x), x.shape[-1]
     if shards == 1 or size % shards or depth * shards > TOP_K_SHARE * size:

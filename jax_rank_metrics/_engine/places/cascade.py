@@ -61,8 +61,8 @@ def of_group(
 
     Returns `[*lists, ranks]`, for one group in each list; numbers beyond the size of the
     group mean nothing. If items have values, these are V_j. Items may lie anywhere in their
-    lists, also on several devices: in each step, the items with the largest chance left are
-    counted, and added together.
+    lists, also on several devices: in each step, the items with the largest remaining
+    chance to stop are counted, and added together.
 
     Args:
         layout: The layout of the items.
@@ -253,10 +253,10 @@ def at_rank(rank: jax.Array) -> RankMeans:
 def in_turn(
     above: jax.Array, tied: jax.Array, bounds: tuple[jax.Array, jax.Array]
 ) -> RankMeans:
-    """Returns the averages for items held that are the first, second, … of their group.
+    """Returns the averages for tie groups whose items are perhaps held only in part.
 
-    If r of t tied items are held, the i-th item held, counted from 0, is the j-th of the
-    group with a probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i).
+    If r of t tied items are held, the i-th item held is the j-th item of the group with a
+    probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i); both count from 0.
 
     Args:
         above: `[*lists, items]` floats, as in `Place`.

@@ -48,7 +48,7 @@ class Place:
         above: How many items rank strictly before its tie group.
         tied: How many items the group holds, this one included.
         counted_above: For each function of `counting`, its sum over the items above;
-            if it returns bools, the number of true ones.
+            if it returns bools, how many of them are true.
         counted_tied: The same over the items of the tie group, this one included.
         worth: The values of the items. The place of an item with the value 0 is not read.
             None if nothing can tie.

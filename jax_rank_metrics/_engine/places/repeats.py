@@ -31,7 +31,8 @@ from jax_rank_metrics._engine.places.place import (
 from jax_rank_metrics._ground import arithmetic, inputs, meshes
 from jax_rank_metrics._ground.types import Cut, Number, PositionFn
 
-# The divisor if q is 0. No quotient is read then: all of G is computed from the front.
+# Divide by at least this. If q is 0, no quotient is read: all of G is computed from the
+# front.
 _LEAST = 1e-30
 
 

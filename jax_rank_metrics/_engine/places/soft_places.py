@@ -16,7 +16,8 @@ from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, types
 if TYPE_CHECKING:
     from jax_rank_metrics._engine.layouts.packed import Packed
 
-# Adds the contributions of some pairs of items to sums; the second argument says of which.
+# Adds the contributions of some pairs of items to sums; the second argument, the number of
+# the turn, says which pairs.
 Step = Callable[[jax.Array, jax.Array], jax.Array]
 
 # At most this many items of every list are compared with others at a time.
@@ -63,7 +64,7 @@ class _SoftPlace(Place):
     """A place of one rank, which is a real number."""
 
     def within(self, k: types.Cut) -> jax.Array:
-        """Returns 1 where the nearest whole rank is at most k, else 0."""
+        """Returns 1 if the nearest whole rank is at most k, else 0."""
         return self.sum(jnp.ones_like, k)
 
     def among(self, above: jax.Array, tied: jax.Array, max_rank: int) -> Place:

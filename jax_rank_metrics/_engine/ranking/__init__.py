@@ -3,7 +3,7 @@
     a source   makes   RankingData      arrays, which cross jit, vmap and pickle
     jrm.rank   returns Ranking(data)    the reader, whose only pytree child is the data
     a call     makes   Cache()          for one trace: the results that its metrics share
-    a metric   gets    Ranking(data)    of `data.under(…)`, which reads ties as it asks
+    a metric   gets    Ranking(data)    of `data.under(…)`, with ties read as its `ties` say
     a verb     calls   a function of the data, such as `sums.expected`
 
 The verbs are the methods of `Ranking` that formulas call. Formulas never name an axis, so

@@ -172,10 +172,10 @@ def _of_other_labels(items: Items, *, item_fn: ItemFn, label_fn: ItemFn) -> jax.
 
 @by_options
 def expected_worth(items: Items, *, item_fn: ItemFn) -> jax.Array:
-    """Returns the mean of `item_fn` if each label is the probability of 1, and else of 0.
+    """Returns the mean of `item_fn` if labels are 1 with a probability, and otherwise 0.
 
-    An item that is worth 3 with the label 1 and 1 with the label 0 is worth 1.5 if its
-    label is 0.25.
+    `labels` are these probabilities. An item that is worth 3 with the label 1 and 1 with
+    the label 0 is worth 1.5 with the probability 0.25.
     """
     labels = items.labels
     of_one, of_zero = (

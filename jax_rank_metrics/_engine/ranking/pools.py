@@ -34,7 +34,7 @@ class Pool:
 
     @property
     def indices(self) -> jax.Array:
-        """The index of each item, which rises with the order in which they were passed."""
+        """The index of each item; items passed later have larger indices."""
         return arithmetic.iota(self.items.read().exists)
 
     @property
@@ -95,8 +95,8 @@ class AveragedGroup(Pool):
         """Adds up the items; see `Pool.totals`.
 
         A function that reads only the averaged columns is linear in them, so its total is
-        `number` times its value for the average item. Listed items are read only for
-        functions of labels, because they may have many columns.
+        `number` times its value for the average item. Listed items, which may have many
+        columns, are read only for the other functions, such as functions of labels.
         """
         known = self.average.columns
         columns = {
@@ -128,7 +128,7 @@ class SortedPool(Pool):
 
     @property
     def indices(self) -> jax.Array:
-        """The index of each item, which rises with the order in which they were passed."""
+        """The index of each item; items passed later have larger indices."""
         return self.index
 
 

@@ -290,11 +290,11 @@ class Ranking:
     def profile_sum(self, item_fn: item_fns.ItemFn) -> jax.Array:
         """Sums `item_fn(items)` over the items of each profile, `[*lists, …]` floats.
 
-        A profile holds the items that a user interacted with before, such as in training:
-        `profile_ids` of `rank_ids`, `rank_scores` and `rank_catalog`, or `seen` of
-        `evaluate_users`, if a metric reads `item_columns`. Each item counts by its
-        `profile_weights`, if there are any, and a repeated item counts again. Labels are 0;
-        `item_fn` reads columns that are known by id.
+        A profile holds the items that a user interacted with before, such as in training.
+        It is passed as `profile_ids` of `rank_ids`, `rank_scores` and `rank_catalog`, or as
+        `seen` of `evaluate_users` with a metric that reads `item_columns`. Each item counts
+        by its `profile_weights`, if there are any, and a repeated item counts again. Labels
+        are 0; `item_fn` reads columns that are known by id.
 
         Raises:
             ValueError: if the ranking was made without profiles.
@@ -302,7 +302,10 @@ class Ranking:
         return totals.profile_sum(self._traced, item_fn)
 
     def pool_max(self, item_fn: item_fns.ItemFn) -> jax.Array:
-        """Returns the largest `item_fn(items)`, not negative, of the pool, `[*lists]`."""
+        """Returns the largest `item_fn(items)` of the pool, `[*lists]`.
+
+        Values must not be negative.
+        """
         return totals.pool_max(self._traced, self._traced.labelled(item_fn))
 
     def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:

@@ -46,7 +46,7 @@ class RankingData:
         pool: All judged items; None if only the number of relevant items is known.
         length: `[*lists]` int32, the number of items that have a rank.
         list_exists: `[*lists]` bool, true if any item of the list was judged.
-        list_weights: `[*lists]`; None if the item weights, if any, imply them.
+        list_weights: `[*lists]`; None if item weights imply them, or there are no weights.
         ties: The name of the tie policy; see `Policy`, also for "none" and "tied".
         known_relevant: `[*lists]` int32, the number of relevant items that the caller
             stated; None if they are counted in the pool.
@@ -287,8 +287,8 @@ class RankingData:
         """True if the value of a metric depends on the weights of items.
 
         Raises:
-            ValueError: if it does, but labels were replaced: the metric must be linear in
-                these labels, and weights make it not so.
+            ValueError: if it does, but labels were replaced: a mean with item weights is
+                not linear in labels.
         """
         if self.has_item_weights and self.relabel is not None:
             raise ValueError(

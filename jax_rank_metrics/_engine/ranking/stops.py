@@ -101,8 +101,8 @@ def _by_chance(
         key = ("stop chances", *item_fns, data.reading)
         return data.cache.get_or_compute(key, partial(find, *item_fns))
 
-    # Items of different chances cannot stand for each other by their mean: the chance that
-    # no item stops the user does not follow from it.
+    # The mean chance of several items does not tell the chance that none of them stops the
+    # user, so unlisted items must all have the same chance.
     unlisted.check_alike(data, item_fns[0])
     chances, worth = at_ranks(item_fns[0]), at_ranks(*item_fns)
     rank_means = ranks.rank_means(data.cache, data.dtype)
