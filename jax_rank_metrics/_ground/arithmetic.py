@@ -1,7 +1,7 @@
 """Arithmetic along the items of lists: sums, counts, ratios.
 
-Sums inside a list are plain floats. Sums that must not drift over many merges are the
-concern of the states.
+Sums inside a list are plain floats. The states keep the sums that must not drift over many
+merges.
 """
 
 import functools
@@ -23,24 +23,26 @@ A = TypeVar("A", bound=jax.Array | np.ndarray)
 # Integers along axes of at most this length are added up term by term.
 _SHORT = 2
 
-# Up to this many slots, one is read by a reduction over all of them.
+# With at most this many slots, `at_slot` reads one by a reduction over all of them.
 _FEW_SLOTS = 32
 
-# The number of entries up to which programs do without branches and without algorithms
-# that save microseconds, since both take tenths of a second to compile: a training step
-# of 256 lists of 128 items.
+# Arrays of up to this many entries are small. For them, programs do without branches and
+# without algorithms that save microseconds, since both take tenths of a second to compile.
+# A training step of 256 lists of 128 items is small.
 _SMALL = 2**16
 
 
 def total(x: jax.Array) -> jax.Array:
     """Sums floats along the last axis, from `[…, items]` to `[…]`.
 
-    The sum is written as a product with ones. XLA:CPU fuses the computation of the
-    summands into a reduction, which it then does not vectorise, but never into a product.
-    A product also gives equal summands equal sums in every program: a reduction may fuse
-    the last multiplication of a summand with the addition, and then rounds differently.
+    The sum is written as a product with ones. XLA:CPU may fuse the computation of the
+    summands into a reduction, which it then does not vectorise; it never fuses them into a
+    product. A product also gives equal summands equal sums in every program: a reduction
+    may fuse the last multiplication of a summand with the addition, and then rounds
+    differently.
 
-    An axis of more than 4096 items is first summed in chunks, if they can be equally long.
+    An axis of more than 4096 items is first summed in chunks, if chunks of equal length
+    divide it.
     """
     size = x.shape[-1]
     if size == 1:
@@ -59,8 +61,8 @@ def _is_short(size: int) -> bool:
 def _sum_of_short(x: jax.Array) -> jax.Array:
     """Sums the last axis term by term.
 
-    That fuses with what makes the terms and with what reads the sum, where an accelerator
-    would start a kernel for a reduction.
+    XLA fuses the additions with the code that makes the terms and the code that reads the
+    sum. For a reduction, an accelerator would start a kernel.
     """
     terms = [lax.index_in_dim(x, i, -1, keepdims=False) for i in range(x.shape[-1])]
     return functools.reduce(jnp.add, terms)
@@ -84,7 +86,7 @@ def total_of_integers(x: jax.Array) -> jax.Array:
 
 
 def two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Adds exactly, as a sum and its rounding error, whichever of the two is larger.
+    """Adds exactly: returns the sum and its rounding error, for a and b of any size.
 
     References:
         Knuth, The Art of Computer Programming 2, 4.2.2.
@@ -94,17 +96,17 @@ def two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     return high, (a - (high - b_rounded)) + (b - b_rounded)
 
 
-Pair = tuple[jax.Array, jax.Array]  # floats, and what rounding took from them
+Pair = tuple[jax.Array, jax.Array]  # floats, and their rounding errors
 
 
 def plus(pair: Pair, x: jax.Array) -> Pair:
-    """Adds a float to a pair, without a carry from the lower part."""
+    """Adds a float to a pair; no carry goes from the rounding error to the sum."""
     high, error = two_sum(pair[0], x)
     return high, pair[1] + error
 
 
-# Numbers are negligible whose weight is this share of that of the likeliest one: a hundred
-# thousand of them change no digit.
+# A number is negligible if its weight is at most this share of the weight of the likeliest
+# number. A hundred thousand such numbers change no digit of a mean.
 _NEGLIGIBLE = 1e-14
 
 
@@ -114,17 +116,19 @@ def means_from_likeliest(
     ratios: Callable[[jax.Array], tuple[jax.Array, jax.Array]],
     functions: Sequence[Callable[[jax.Array], jax.Array]],
 ) -> list[jax.Array]:
-    """Returns means over whole numbers that are known by the ratios of their chances.
+    """Returns the means of functions of a random whole number.
 
-    Numbers are followed from the likeliest one in both directions, so that no weight
-    overflows, and none that matters underflows.
+    The distribution is given by the ratios between the chances of neighbouring numbers.
+    The sum starts at the likeliest number and goes in both directions, so that no weight
+    overflows, and no weight that matters underflows.
 
     Args:
-        likeliest: `[1, …]` floats, as all arrays: the first axis holds the two directions.
-        bounds: The least and the largest numbers.
-        ratios: How many times as likely as the numbers n, `[2, …]`, n + 1 and n − 1 are; 0
-            beyond the bounds.
-        functions: Functions of numbers, of which means are returned, `[…]` each.
+        likeliest: The likeliest number, `[1, …]` floats. In all arrays the first axis is
+            for the two directions, upwards and downwards.
+        bounds: The least and the largest number.
+        ratios: Takes numbers n, `[2, …]`, and returns how many times as likely as n the
+            number n + 1 is, and how many times the number n − 1; 0 beyond the bounds.
+        functions: Functions of numbers. The mean of each is returned, `[…]`.
     """
     sign = np.array([1, -1], likeliest.dtype).reshape(2, *(1,) * (likeliest.ndim - 1))
 
@@ -151,8 +155,8 @@ def means_from_likeliest(
 def count(x: jax.Array, dtype: DTypeLike = jnp.int32) -> jax.Array:
     """Counts the true entries along the last axis, from `[…, items]` to `[…]`.
 
-    Bools are summed as floats wherever that is exact, since XLA:CPU vectorises sums of
-    floats but not sums of integers. Accelerators start a kernel to make integers of them.
+    Bools are summed as floats if that is exact, since XLA:CPU vectorises sums of floats but
+    not sums of integers, and accelerators would start a kernel to convert them to integers.
     """
     if _is_short(x.shape[-1]):
         return _sum_of_short(x.astype(dtype))
@@ -166,9 +170,9 @@ def count(x: jax.Array, dtype: DTypeLike = jnp.int32) -> jax.Array:
 def cumulative_count(x: jax.Array) -> jax.Array:
     """Counts the true entries up to and including each item, `[…, items]` int32.
 
-    [True, False, True, True] gives [1, 1, 2, 3]. Integers are added up instead; their
-    sums must stay within ±2^24, where float32 is exact. Products with a triangle of ones
-    take a fifth of the time of a scan.
+    [True, False, True, True] gives [1, 1, 2, 3]. If `x` holds integers, they are added
+    up; their sums must stay within ±2^24, where float32 is exact. Products with a triangle
+    of ones take a fifth of the time of a scan.
     """
     if x.shape[-1] >= 2**24:  # float32 would not be exact
         return jnp.cumsum(x, axis=-1, dtype=jnp.int32)
@@ -193,17 +197,18 @@ def cumulative_sum(x: jax.Array) -> jax.Array:
     x = pad_items(x, after=chunks * length - size)
     within_chunk = cumulative_sum(x.reshape((*x.shape[:-1], chunks, length)))
     chunk_totals = within_chunk[..., -1]  # [*lists, chunks]
-    # Totals subtracted from sums through them would take the digits of smaller sums along.
+    # Do not subtract each total from the sum through its chunk to get the sum before it:
+    # that would cancel digits of smaller sums.
     before_chunk = cumulative_sum(shifted(chunk_totals, 1))
     return merge_last_axes(within_chunk + before_chunk[..., None])[..., :size]
 
 
 def is_small(x: jax.Array, times: int = 1) -> bool:
-    """Whether `x` is read that many times sooner than what avoids it is compiled."""
+    """True if reading `x` this many times is faster than compiling code that avoids it."""
     return isinstance(x.size, int) and x.size * times <= _SMALL
 
 
-# Makes one entry of the entries of an item and of items before it; associative.
+# Combines the entry of an item with the entry of the items before it; associative.
 Combine = Callable[[jax.Array, jax.Array], jax.Array]
 
 
@@ -212,20 +217,21 @@ def along_runs(
     arrays: Sequence[jax.Array] = (),
     combines: Sequence[Combine] = (),
 ) -> tuple[jax.Array, list[jax.Array]]:
-    """Combines each item with those before it in its run of neighbours.
+    """Combines each item with the earlier items of its run of neighbours.
 
-    The sums of 1 2 3 4 where `continues` is F T F T are 1 3 3 7. Every step doubles how
-    many items an entry covers, so that there are log2(longest run) steps, and sums of
+    If `continues` is F T F T, the sums of 1 2 3 4 are 1 3 3 7. Every step doubles the
+    number of items that an entry covers. There are log2(longest run) steps, and sums of
     floats lose as little as pairwise sums do. Nothing is gathered.
 
     Args:
-        continues: `[*lists, items]` bool, which items continue the run of the item before
-            them.
-        arrays: Each `[*lists, items, …]`, or in a shape that broadcasts to this one.
-        combines: How the entries of each array combine.
+        continues: `[*lists, items]` bool, True for items that continue the run of the item
+            before them.
+        arrays: Arrays `[*lists, items, …]`, or of shapes that broadcast to this one.
+        combines: For each array, the function that combines its entries.
 
     Returns:
-        How many items of its run precede each, int32, and the combined arrays.
+        The number of items that precede each item in its run, int32, and the combined
+        arrays.
     """
     axis = continues.ndim - 1
     offset = continues.astype(jnp.int32)
@@ -241,13 +247,13 @@ def along_runs(
     def double(
         step: jax.Array, offset: jax.Array, arrays: Sequence[jax.Array]
     ) -> tuple[jax.Array, jax.Array, list[jax.Array]]:
-        # So far, an offset is no larger than `step`; those that are equal may grow.
+        # So far, no offset is larger than `step`; offsets equal to it may still grow.
         grows = offset == step
         before = jnp.where(grows, delayed(offset, step, axis), 0)
         return 2 * step, offset + before, absorb(grows, step, arrays)
 
-    # Each array has the shape that it will have after a step, and, inside shard_map, the
-    # type.
+    # The loop needs each array in the shape and, inside shard_map, the type that it has
+    # after a step.
     shape = continues.shape
     arrays = [jnp.broadcast_to(x, (*shape, *x.shape[axis + 1 :])) for x in arrays]
     arrays = meshes.match_varying(arrays, continues)
@@ -262,7 +268,7 @@ def along_runs(
 
     @combined.defjvp
     def _(primals: Sequence[jax.Array], tangents: Sequence[jax.Array]) -> tuple:
-        # JAX cannot go back through a while loop, but it can through a fixed count.
+        # JAX has no reverse mode for a while loop, but has one for a fixed number of steps.
         def in_all_steps(*arrays: jax.Array) -> tuple[jax.Array, list]:
             start = jnp.ones((), jnp.int32), primals[0], list(arrays)
             num_steps = continues.shape[axis].bit_length()
@@ -274,7 +280,7 @@ def along_runs(
 
 
 def delayed(x: jax.Array, by: jax.Array | int, axis: int) -> jax.Array:
-    """Shifts an axis towards its end; 0 moves in."""
+    """Shifts an axis towards its end, and fills its start with 0."""
     size = x.shape[axis]
     static_by = by if isinstance(by, int) else None
     widths = [(0, 0, 0)] * x.ndim
@@ -308,8 +314,8 @@ def take_items(x: jax.Array, indices: jax.Array) -> jax.Array:
 def at_slot(x: jax.Array, slot: int) -> jax.Array:
     """Returns one slot of the last axis of integers, bools or finite floats.
 
-    Of a few slots, by a reduction, which joins its neighbours: accelerators start a kernel
-    for a slice.
+    If there are few slots, a reduction reads it, because XLA fuses the reduction with the
+    code around it; for a slice, accelerators start a kernel.
     """
     size = x.shape[-1]
     if not 1 < size <= _FEW_SLOTS:
@@ -324,8 +330,7 @@ def put(
 ) -> jax.Array:
     """Puts or adds values at slots of the last axis; slots beyond its end are dropped.
 
-    The number of lists may be symbolic, as in an export, unlike that of
-    `jnp.put_along_axis`.
+    Unlike in `jnp.put_along_axis`, the number of lists may be symbolic, as in an export.
     """
     shape = (*slots.shape[:-1], 1)
     lists = [lax.broadcasted_iota(jnp.int32, shape, i) for i in range(slots.ndim - 1)]
@@ -336,8 +341,8 @@ def put(
 def shifted(x: jax.Array, by: int, edge: int = 0) -> jax.Array:
     """Shifts the last axis, towards its end or, by a negative number, towards its start.
 
-    Items that have no other to give way to become `edge`: [7, 8, 9] shifted by 1 is
-    [edge, 7, 8], by −1 [8, 9, edge].
+    Slots that become free hold `edge`: [7, 8, 9] shifted by 1 is [edge, 7, 8], and shifted
+    by −1 it is [8, 9, edge].
     """
     return pad_items(x, by, -by, edge)
 
@@ -366,24 +371,24 @@ def iota(like: jax.Array, dtype: DTypeLike = jnp.int32) -> jax.Array:
 def widen(x: A, like: jax.Array | np.ndarray) -> A:
     """Appends axes of length 1 to `x` until it has as many axes as `like`.
 
-    A mask `[*lists, items]` so broadcasts with columns `[*lists, items, …]`. An `x` that
-    has as many axes already, or more, is returned as it is.
+    A mask `[*lists, items]` then broadcasts with columns `[*lists, items, …]`. If `x` has
+    at least as many axes as `like`, it is returned unchanged.
     """
     return x.reshape((*x.shape, *(1,) * (like.ndim - x.ndim)))  # type: ignore[return-value]
 
 
 def where_kept(is_kept: jax.Array | np.ndarray, x: A, filler: int) -> A:
-    """Returns `x`, and the filler where it is not kept, by NumPy for arrays of NumPy.
+    """Returns `x` where `is_kept` is true, and the filler elsewhere.
 
-    `is_kept` may have fewer axes than `x`. On the host, a program of JAX would be compiled
-    for every number of lists.
+    `is_kept` may have fewer axes than `x`. NumPy computes this for arrays of NumPy, because
+    JAX would compile a program for every number of lists.
     """
     where: Any = jnp.where if isinstance(x, jax.Array) else np.where
     return where(widen(is_kept, x), x, np.asarray(filler, x.dtype))
 
 
 def as_real(values: ArrayLike, dtype: DTypeLike) -> jax.Array:
-    """Casts what a user's function returned; raises `TypeError` on complex numbers."""
+    """Casts values that a user's function returned; complex numbers raise `TypeError`."""
     array = jnp.asarray(values)
     if jnp.issubdtype(array.dtype, jnp.complexfloating):
         raise TypeError(f"a function returned {array.dtype}; return real numbers")
@@ -393,10 +398,10 @@ def as_real(values: ArrayLike, dtype: DTypeLike) -> jax.Array:
 def ratio(x: A, y: A, xp: ModuleType = jnp) -> A:
     """Returns `x / y`, and 0 where `y` is not above 0; `y` broadcasts to `x`.
 
-    Arrays are those of `xp`: `jax.numpy`, or `numpy` on the host.
+    `xp` is the library of the arrays: `jax.numpy`, or `numpy` on the host.
 
-    The divisor is guarded before the division. A `where` around the quotient alone would
-    show autodiff and `jax_debug_nans` the NaN of the branch that is not taken.
+    The divisor is guarded before the division, because with a `where` around the quotient
+    alone, autodiff and `jax_debug_nans` would meet the NaN of the branch that is not taken.
     """
     is_defined = y > 0
     quotient = x / xp.where(is_defined, y, xp.ones_like(y))
@@ -406,9 +411,9 @@ def ratio(x: A, y: A, xp: ModuleType = jnp) -> A:
 def power(base: float, exponents: jax.Array) -> jax.Array:
     """Returns `base**exponents`, for a static base in [0, 1] and floats of at least 0.
 
-    `0**0` is 1. The logarithm of the base is computed in double precision: a base near 1,
-    rounded to float32, keeps few digits of its distance from 1, on which its large powers
-    depend.
+    `0**0` is 1. The logarithm of the base is computed in double precision. Large powers of
+    a base near 1 depend on its distance from 1, and rounding the base to float32 would
+    leave few digits of this distance.
     """
     if base == 0:
         return (exponents == 0).astype(exponents.dtype)
@@ -424,7 +429,7 @@ def max_identity(dtype: DTypeLike) -> int:
 
 
 def power_of_two_below(x: jax.Array) -> jax.Array:
-    """Returns the largest power of two that is at most x ≥ 0: of 5, 4; of 0, 0."""
+    """Returns the largest power of two that is at most x ≥ 0: 4 for 5, and 0 for 0."""
     integer = integer_like(x.dtype)
     infinity = lax.bitcast_convert_type(jnp.asarray(jnp.inf, x.dtype), integer)
     bits = lax.bitcast_convert_type(x, integer) & infinity  # without the mantissa
@@ -432,7 +437,7 @@ def power_of_two_below(x: jax.Array) -> jax.Array:
 
 
 def mix(x: jax.Array) -> jax.Array:
-    """Hashes uint32 bijectively: different values have different hashes."""
+    """Hashes uint32 bijectively, so different values have different hashes."""
     for _ in range(2):  # xor-shift-multiply, by an odd number
         x = (x ^ (x >> 16)) * jnp.uint32(0x45D9F3B)
     return x ^ (x >> 16)

@@ -1,8 +1,8 @@
-"""Choices of the options that the command shares with functions; imports nothing of JAX."""
+"""The choices of options that the command and functions share; does not import JAX."""
 
 from typing import Literal
 
-# Of `read_qrels` and `read_run`.
+# For `read_qrels` and `read_run`.
 QrelsFormat = Literal[
     "trec", "csv", "tsv", "jsonl", "parquet", "json", "svmlight", "subtopics"
 ]
@@ -12,14 +12,14 @@ RunFormat = Literal[
 Duplicates = Literal["error", "first", "last"]
 DuplicatesOfQrels = Literal["error", "first", "last", "max"]
 
-# Of `join`.
+# For `join`.
 Missing = Literal["error", "zero", "skip"]
 Unjudged = Literal["error", "skip"]
-Repeats = Literal["keep", "remove"]  # of `rank_ids` too
+Repeats = Literal["keep", "remove"]  # for `rank_ids` too
 TiesOfFiles = Literal["expected", "trec"]
 TiesOfTables = Literal["expected", "stable", "best", "worst", "trec"]
 
-# Of `compare`.
+# For `compare`.
 ComparisonTest = Literal["permutation", "bootstrap", "t", "tukey", "mcnemar"]
 Pairs = Literal["baseline", "all"]
 Correction = Literal["holm", "maxT", "fdr"]

@@ -1,10 +1,10 @@
 """Gains and discounts of the cumulated-gain metrics.
 
-A gain maps labels to what items are worth, and must not be negative. A discount maps
-ranks 1, 2, … to *multipliers*, elementwise; it may be called with ranks beyond the end of
-a list. Any callable on arrays will do; this module defines those that metric names can
-spell. Gains and discounts are static under `jax.jit`: pass a named function, since a
-fresh lambda makes every call compile again.
+A gain maps labels to the worth of items, which must not be negative. A discount maps ranks
+1, 2, … to *multipliers*, elementwise; it may be called with ranks beyond the end of a list.
+Any callable on arrays will do; this module defines the functions that metric names can
+spell. Gains and discounts are static under `jax.jit`: pass a named function, since a fresh
+lambda makes every call compile again.
 """
 
 import dataclasses
@@ -51,7 +51,7 @@ def _exponential(labels: jax.Array) -> jax.Array:
 def _exponential_jvp(
     primals: tuple[jax.Array], tangents: tuple[jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
-    # Autodiff would take the exact powers of whole labels for constants.
+    # Autodiff would take the powers of whole labels for constants: they are made from bits.
     gains = _exponential(*primals)
     return gains, (gains + 1) * math.log(2) * tangents[0]
 
@@ -81,12 +81,12 @@ def gains_of(gain_fn: types.Gain, labels: jax.Array) -> jax.Array:
 
 
 def overflow_message(name: str) -> str:
-    """Returns the message for a list of which a gain is not finite."""
+    """Returns the message for a list with a gain that is not finite."""
     return (
-        f"{name} has a gain that overflows: 2^label − 1, where no other is asked for, is "
-        "beyond float32 from the label 128 on; pass another gain to the metrics that read "
-        "gains, such as linear_gain, as in 'ndcg(gain_fn=linear_gain)@10', or one that "
-        "grows as a logarithm does, such as jnp.log1p"
+        f"{name} has a gain that overflows: 2^label − 1, the gain by default, is beyond "
+        "float32 from the label 128 on; pass another gain to the metrics that read gains, "
+        "such as linear_gain, as in 'ndcg(gain_fn=linear_gain)@10', or one that grows as a "
+        "logarithm does, such as jnp.log1p"
     )
 
 
@@ -119,8 +119,8 @@ def log2_rank_discount(ranks: jax.Array) -> jax.Array:
     return math.log(2) / jnp.log(jnp.maximum(ranks, 2))
 
 
-# Discounts of which none is below 0, and the first is 1: a sum of gains times discounts
-# is above 0 where a gain is.
+# Discounts that are never below 0 and start at 1. If items are in descending order of their
+# gains and a gain is above 0, the sum of gains times discounts is above 0 too.
 POSITIVE_DISCOUNTS = (log2_discount, log2_rank_discount)
 
 
@@ -172,7 +172,7 @@ def discounts_of(discount_fn: types.Discount, ranks: jax.Array) -> jax.Array:
 def _elementwise(
     function: types.Gain | types.Discount, x: jax.Array, names: tuple[str, str, str]
 ) -> jax.Array:
-    """Applies a function of a user; `names` are its own, of a result and of an argument."""
+    """Applies a user's function; `names` name the function, one result and one argument."""
     results, (name, result, argument) = arithmetic.as_real(function(x), x.dtype), names
     if results.shape not in ((), x.shape):
         raise ValueError(
@@ -191,7 +191,7 @@ def reciprocal_discount(ranks: jax.Array) -> jax.Array:
     return 1 / ranks
 
 
-# Those that names of metrics can spell.
+# The gains and discounts that names of metrics can spell.
 FUNCTIONS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (

@@ -1,4 +1,4 @@
-"""Numbers for how unequal groups are, from what each group got, arrays `[…, groups]`.
+"""Measures of how unequal groups are, from the amounts `[…, groups]` that groups got.
 
 Amounts are not negative. The fairness metrics of single lists and the state of all lists
 share these functions.
@@ -12,7 +12,7 @@ from jax_rank_metrics._ground.arithmetic import ratio
 
 
 def shares(amounts: jax.Array) -> jax.Array:
-    """Divides amounts by their total; all are 0 where the total is.
+    """Divides amounts by their total; if the total is 0, all shares are 0.
 
     >>> shares(jnp.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
     [[0.75, 0.25], [0.0, 0.0]]
@@ -23,8 +23,8 @@ def shares(amounts: jax.Array) -> jax.Array:
 def jensen_shannon(amounts: jax.Array, target: jax.Array) -> jax.Array:
     """Jensen–Shannon divergence of the shares in two totals, from 0 to ln 2, `[…]`.
 
-    It is half the sum of the Kullback–Leibler divergences of both from their mean, in
-    nats; its root is a distance. Amounts are divided by their totals first.
+    It is half the sum of the Kullback–Leibler divergences of both distributions from their
+    mean, in nats; its root is a distance. Amounts are divided by their totals first.
 
     >>> f"{jensen_shannon(jnp.array([3.0, 0.0]), jnp.array([0.0, 5.0])):.4f}"  # ln 2
     '0.6931'
@@ -35,9 +35,9 @@ def jensen_shannon(amounts: jax.Array, target: jax.Array) -> jax.Array:
 
 
 def _relative_entropy(p: jax.Array, q: jax.Array) -> jax.Array:
-    """Σ p·ln(p/q), where q is above 0 wherever p is, and the totals are equal."""
-    # The terms of equal totals may be given as p·ln(p/q) − p + q, none of which is
-    # negative, so that nothing cancels where p and q are alike.
+    """Returns Σ p·ln(p/q); q must be above 0 wherever p is, and their totals equal."""
+    # Because the totals are equal, the terms may be p·ln(p/q) − p + q. No such term is
+    # negative, so nothing cancels if p and q are close.
     quotient = jnp.where(p > 0, p, 1) / jnp.where(q > 0, q, 1)
     terms = p * jnp.log(jnp.where(p > 0, quotient, 1)) - (p - q)
     return arithmetic.total(jnp.maximum(terms, 0))
@@ -50,9 +50,9 @@ def compared(
 
     Args:
         amounts: `[…, groups]`.
-        is_present: Bool, which groups there are; broadcasts with the amounts.
-        comparison: "difference", the largest less the smallest; "ratio", the smallest over
-            the largest, 0 where all amounts are 0.
+        is_present: Bool, True for groups that exist; broadcasts with the amounts.
+        comparison: "difference", the largest minus the smallest; "ratio", the smallest over
+            the largest, 0 if all amounts are 0.
 
     >>> present = jnp.array([True, True, False])
     >>> [f"{compared(jnp.array([4.0, 1.0, 0.0]), present, by):.2f}"
@@ -67,5 +67,5 @@ def compared(
 
 
 def has_several(is_present: jax.Array) -> jax.Array:
-    """Whether at least two groups are there to compare, bool `[…]`."""
+    """Returns True where at least two groups exist, bool `[…]`."""
     return jnp.sum(is_present, axis=-1, dtype=jnp.int32) >= 2

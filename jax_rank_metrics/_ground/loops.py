@@ -1,4 +1,4 @@
-"""Results of loops whose length data decide, through which no gradient can go back."""
+"""Results of loops of data-dependent length, which have no reverse-mode gradient."""
 
 from typing import NoReturn, TypeVar
 
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 def forward_only(tree: T) -> T:
-    """Returns what such a loop has computed; a gradient that reaches it raises.
+    """Returns the results of such a loop; a reverse-mode gradient of them raises.
 
-    JAX would raise too, but speak of a loop that its user has not written. Values cost
-    nothing, forward-mode differentiation goes through, and so do values beside a
-    gradient (`has_aux=True`), even if they depend on the same numbers.
+    JAX would raise too, but its message would name a loop that the user did not write.
+    The check costs nothing. Forward-mode differentiation works, and so do auxiliary values
+    beside a gradient (`has_aux=True`), even if they depend on the same numbers.
     """
 
     def mark(x: jax.Array) -> jax.Array:
@@ -27,14 +27,14 @@ def forward_only(tree: T) -> T:
 def _refuse(*_: object) -> NoReturn:
     raise TypeError(
         "the gradient with respect to labels, weights or columns is asked of a metric "
-        "that a loop computes, as many steps as the data ask for; use forward mode, "
-        "jax.jacfwd or jax.jvp; where the loop is over tied items, pass a key to the "
-        "call that ranks, which leaves none; or leave this metric out of the loss, "
-        "beside which it may be measured"
+        "that a loop computes, in a number of steps that depends on the data; use forward "
+        "mode, jax.jacfwd or jax.jvp; or, if the loop is over tied items, pass a key to "
+        "the call that ranks, which breaks ties; or leave this metric out of the loss, "
+        "and measure it beside the loss"
     )
 
 
-# The identity, which compiles to nothing.
+# The identity function, which compiles to no code.
 _result = Primitive("result_of_loop")
 _result.def_impl(lambda x: x)
 _result.def_abstract_eval(lambda x: x)

@@ -1,9 +1,9 @@
 """Collectives over device meshes, and queries of how arrays vary and are sharded.
 
-Two things are read off the type of an array (`jax.typeof`): its *sharding*, which says
-over which mesh axes each of its axes is cut, and, inside `jax.shard_map`, the mesh axes
-over which it *varies*, that is over whose devices its values may differ. JAX calls the
-latter the VMA type ("varying manual axes").
+The type of an array (`jax.typeof`) says two things. Its *sharding* says over which mesh
+axes each of its axes is cut. Inside `jax.shard_map`, it also says over which mesh axes the
+array *varies*: its values may differ between the devices along these axes. JAX calls them
+the VMA type ("varying manual axes").
 """
 
 import functools
@@ -16,7 +16,7 @@ from jax import lax
 from jax.sharding import AxisType, PartitionSpec
 
 T = TypeVar("T")
-AxisNames = str | tuple[str, ...]  # of one or more mesh axes
+AxisNames = str | tuple[str, ...]  # one or more mesh axes
 
 # Collectives
 
@@ -24,9 +24,9 @@ AxisNames = str | tuple[str, ...]  # of one or more mesh axes
 def stack_over(x: jax.Array, axis_name: AxisNames) -> jax.Array:
     """Stacks the `x` of each device of one or more mesh axes: `[devices, *x.shape]`.
 
-    Each device fills one slot of an array of zeros, and a psum adds the arrays up.
-    That is exact, and JAX types the result as equal on all devices, which it does not do
-    for an all-gather.
+    Each device fills one slot of an array of zeros, and a psum adds the arrays up. The
+    sum is exact, and JAX types it as equal on all devices. The result of an all-gather
+    would not have that type.
     """
     device, devices = lax.axis_index(axis_name), lax.axis_size(axis_name)
     slots = lax.broadcasted_iota(jnp.int32, (devices,) + (1,) * x.ndim, 0)
@@ -41,7 +41,7 @@ def concatenate_over(x: jax.Array, axis_name: AxisNames, axis: int) -> jax.Array
 
 
 def exchange_parts(parts: jax.Array, axis_name: AxisNames) -> jax.Array:
-    """Gives row i of `[devices, …]` to device i, and stacks what comes from each device."""
+    """Sends row i of `[devices, …]` to device i, and stacks the rows that each receives."""
     parts = match_varying(parts, lax.axis_index(axis_name))
     return lax.all_to_all(parts, axis_name, split_axis=0, concat_axis=0)
 
@@ -49,10 +49,10 @@ def exchange_parts(parts: jax.Array, axis_name: AxisNames) -> jax.Array:
 def sum_counts_over(counts: jax.Array, axis_name: AxisNames) -> jax.Array:
     """Sums int32 counts over all devices by one psum, saturating at 2³¹ − 1.
 
-    The upper and the lower 16 bits are summed separately; each sum fits int32 on up to
-    2¹⁵ devices.
+    The upper and the lower 16 bits are summed separately, so that each sum fits int32 on up
+    to 2¹⁵ devices.
     """
-    # A psum takes only arrays that vary over its axis, and counts of constants do not.
+    # A psum takes only arrays that vary over its axis, and counts of constants do not vary.
     counts = match_varying(counts, lax.axis_index(axis_name))
     halves = jnp.stack([counts >> 16, counts & 0xFFFF])
     upper, lower = lax.psum(halves, axis_name)
@@ -62,14 +62,14 @@ def sum_counts_over(counts: jax.Array, axis_name: AxisNames) -> jax.Array:
 
 
 def ids_in_part(ids: jax.Array, size: int, axis_name: AxisNames | None) -> jax.Array:
-    """Returns ids as indices into the part of this device; −1 for those of other parts.
+    """Returns ids as indices into this device's part of rows; −1 for ids of other parts.
 
     On the second of two devices that hold 4 rows each, the ids [1, 5, −1] become
     [−1, 1, −1].
 
     Args:
         ids: Integers, which count through all parts.
-        size: How many rows each device holds.
+        size: The number of rows that each device holds.
         axis_name: The mesh axis or axes over which rows are cut, or None if they are not.
     """
     if axis_name is None:
@@ -90,7 +90,7 @@ def rows_over(table: jax.Array, ids: jax.Array, axis_name: AxisNames) -> jax.Arr
 
 
 def any_over(x: jax.Array, axis_name: AxisNames) -> jax.Array:
-    """Whether a bool is true on any device along a mesh axis."""
+    """Returns True where a bool is true on any device along one or more mesh axes."""
     return lax.pmax(x.astype(jnp.int32), axis_name) > 0
 
 
@@ -100,17 +100,17 @@ def any_over(x: jax.Array, axis_name: AxisNames) -> jax.Array:
 def match_varying(tree: T, like: Any) -> T:
     """Returns `tree` typed as varying over every mesh axis over which `like` varies.
 
-    Inside shard_map, the carry with which a loop starts must have the type of the carry
-    that its body returns, and so must the branches of a `lax.cond`. Constants vary over
-    no axis; pass as `like` (a pytree of arrays) all that the loop reads. The values of
-    `tree` do not change. `lax.pcast` would say the same directly, but is not in every
-    supported version of JAX.
+    Inside shard_map, a loop must start with a carry of the same type as its body returns,
+    and the branches of a `lax.cond` must return the same type. Constants vary over no
+    axis; pass everything that the loop reads as `like` (a pytree of arrays).
+    The values of `tree` do not change. `lax.pcast` would say the same directly, but some
+    supported versions of JAX lack it.
     """
     if all(varying_axes(like) <= varying_axes(leaf) for leaf in jax.tree.leaves(tree)):
         return tree
     false = jnp.zeros((), bool)
     for leaf in jax.tree.leaves(like):
-        # Constants, among them numbers of Python, vary over no axis.
+        # Constants, such as numbers of Python, vary over no axis.
         if varying_axes(leaf) and not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             corner = leaf[(slice(0, 1),) * leaf.ndim]
             false = false & (jnp.sum(corner != corner) < 0)
@@ -120,7 +120,7 @@ def match_varying(tree: T, like: Any) -> T:
 def varying_axes(tree: Any) -> frozenset[str]:
     """Returns the mesh axes over which the types of the leaves of `tree` vary.
 
-    The set is empty where types do not say, as in `jax.pmap` or with `check_vma=False`.
+    The set is empty if types do not say so, as in `jax.pmap` or with `check_vma=False`.
     """
 
     def axes_of(leaf: jax.Array) -> frozenset[str]:
@@ -135,7 +135,7 @@ def varying_axes(tree: Any) -> frozenset[str]:
 
 
 def replicated_axes(tree: Any, axis_name: AxisNames) -> list[str]:
-    """Lists axes of `axis_name` over which `tree` is typed as equal on all devices."""
+    """Lists the axes of `axis_name` over which `tree` is typed as equal on all devices."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     typed = [name for name in names if name in varying_axes(lax.axis_index(name))]
     varying = varying_axes(tree)
@@ -146,14 +146,14 @@ def replicated_axes(tree: Any, axis_name: AxisNames) -> list[str]:
 
 
 def auto_shards(array: jax.Array) -> int:
-    """Counts devices over which XLA may have cut `array` without its type saying so."""
+    """Counts the devices over which XLA may have cut `array` without its type saying so."""
     mesh = jax.typeof(array).sharding.mesh
     axes = zip(mesh.axis_types, mesh.axis_sizes, strict=True)
     return math.prod(size for kind, size in axes if kind == AxisType.Auto)
 
 
 def spec_of(array: jax.Array) -> tuple[tuple[str, ...], ...]:
-    """Returns, for each axis of `array`, the mesh axes over which its type has it cut.
+    """Returns, for each axis of `array`, the mesh axes over which its type says it is cut.
 
     A matrix whose rows are cut over "data" has the spec `(("data",), ())`.
     """
@@ -165,29 +165,29 @@ def spec_of(array: jax.Array) -> tuple[tuple[str, ...], ...]:
 
 
 def is_sharded(array: jax.Array) -> bool:
-    """Whether the type of `array` says that devices hold parts of it."""
+    """True if the type of `array` says that it is cut over devices."""
     return any(spec_of(array))
 
 
 def is_device_local(array: jax.Array) -> bool:
-    """Whether all of `array` is on the device that computes with it."""
+    """True if the device that computes with `array` holds all of it."""
     return not is_sharded(array) and auto_shards(array) == 1
 
 
 # Branches under vmap
 
-# Reductions of bools take no time up to this size.
+# Up to this size, reductions of bools take no noticeable time.
 _SMALL = 2**17
 
 
 @jax.custom_batching.custom_vmap
 def unvmap_any(*arrays: jax.Array) -> jax.Array:
-    """Whether any element of any array is true; under `jax.vmap`, in the whole batch.
+    """True if any element of any array is true; under `jax.vmap`, of the whole batch.
 
-    A `lax.cond` on the result stays a branch. Its condition would otherwise be batched,
-    which turns it into a select that computes both branches for every element.
+    A `lax.cond` on the result stays a branch. A batched condition would turn it into a
+    select, which computes both branches for every element.
     """
-    # Large arrays as floats: XLA:CPU does not vectorise reductions of bools.
+    # Reduce large arrays as floats, because XLA:CPU does not vectorise reductions of bools.
     is_true = [
         jnp.any(array)
         if isinstance(array.size, int) and array.size <= _SMALL

@@ -1,4 +1,4 @@
-"""Keeps messages short, and warns of the line that called the package."""
+"""Short messages, and warnings that point at the line that called the package."""
 
 import contextlib
 import sys
@@ -10,7 +10,7 @@ MAX_LETTERS, MAX_LINES = 590, 5
 
 
 def short(message: str) -> str:
-    """Returns a message of few lines and letters, with its middle left out if it is long.
+    """Returns a message with few lines and letters; the middle of a long one is left out.
 
     >>> len(short("x" * 10_000)), short("short")
     (590, 'short')
@@ -25,9 +25,9 @@ def short(message: str) -> str:
 
 
 def warn(text: str) -> None:
-    """Warns of the line that called the package, however deep within it this is called."""
+    """Warns, pointing at the line that called the package, from any depth inside it."""
     level, frame = 1, sys._getframe()
-    within = PACKAGE, "functools.", "contextlib."  # whose decorators call the package
+    within = PACKAGE, "functools.", "contextlib."  # decorators of the package
     while frame and f"{frame.f_globals.get('__name__')}.".startswith(within):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, stacklevel=level)
@@ -35,7 +35,10 @@ def warn(text: str) -> None:
 
 @contextlib.contextmanager
 def short_errors() -> Iterator[None]:
-    """Shortens the message of an error that the block, or the function, raises."""
+    """Shortens the message of a `TypeError` or `ValueError` that the block raises.
+
+    As a decorator, it does so for a function.
+    """
     try:
         yield
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Compiles quickly what drivers on the host run for one evaluation."""
+"""Fast compilation of programs that a driver runs only a few times."""
 
 import functools
 import os
@@ -8,8 +8,8 @@ from typing import Any
 import jax
 from jax import stages
 
-# Options of XLA for CPU that take out what compiles slowly, and the one that says how much
-# LLVM optimises.
+# The options of XLA for CPU that switch off slow parts of the compiler, and the name of the
+# option for how much LLVM optimises.
 _CPU_OPTIONS: dict[str, bool | int] = {"xla_cpu_use_fusion_emitters": False}
 _LEVEL = "xla_backend_optimization_level"
 
@@ -20,17 +20,17 @@ def one_off_jit(
     """Returns a function that returns `jax.jit(function)`, compiled quickly.
 
     The options of the compiler depend on the backend, which is not started before the
-    first call. This is for drivers that run on the host and call a program a few times. It
-    is not for functions that users call many times, or inside their own programs, where
-    JAX refuses options of the compiler.
+    first call. Use this for drivers that run on the host and call a program a few times.
+    Do not use it for functions that users call many times, or call inside their own
+    programs: there JAX refuses options of the compiler.
 
     Args:
         function: The function to compile.
         static_argnames: See `jax.jit`.
         level: How much the compiler for CPU optimises. Level 0 is for programs that take
-            longer to compile than to run: it compiles in a quarter of the time or less,
-            and runs two to four times as long. Levels 1 and 2 compile in half the time,
-            and run within a tenth of the fastest; 2 is for random bits.
+            longer to compile than to run: they compile in a quarter of the time or less,
+            and run two to four times as long. At levels 1 and 2 programs compile in half
+            the time, and run within a tenth of the fastest; 2 is for random bits.
     """
 
     @functools.cache
@@ -48,7 +48,8 @@ def one_off_jit(
 def _options(platform: str, level: int) -> dict[str, bool | int]:
     """Returns the options above that the XLA of this platform knows.
 
-    An option that the variable XLA_FLAGS sets is left out, and keeps its value.
+    An option that the environment variable XLA_FLAGS sets is left out, so it keeps that
+    value.
     """
     if platform != "cpu":
         return {}
@@ -61,7 +62,7 @@ def _options(platform: str, level: int) -> dict[str, bool | int]:
 
 
 def _are_known(options: dict[str, bool | int]) -> bool:
-    """Whether XLA accepts options, asked by compiling the smallest of programs."""
+    """True if XLA accepts these options; compiles a tiny program to find out."""
     program = jax.jit(lambda x: x, compiler_options=options).lower(0.0)
     try:
         program.compile()

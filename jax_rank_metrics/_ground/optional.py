@@ -1,9 +1,10 @@
-"""Imports of optional libraries, which happen when a function first needs them."""
+"""Optional libraries, imported when a function first needs them."""
 
 import importlib
 from types import ModuleType
 
-# How an extra is installed in a clone; with a release, `"jax-rank-metrics[{}]"`.
+# The command that installs an extra in a clone; for a release, it is
+# `"jax-rank-metrics[{}]"`.
 INSTALL = 'pip install ".[{}]"'
 
 
@@ -11,8 +12,8 @@ def import_optional(library: str, purpose: str, extra: str) -> ModuleType:
     """Imports a library; if it is missing, the error names the extra that installs it.
 
     Args:
-        library: The dotted name of the module, such as `matplotlib.pyplot`.
-        purpose: The function or option that needs it, with which the message opens.
+        library: The dotted name of a module, such as `matplotlib.pyplot`.
+        purpose: The function or option that needs it; the message begins with it.
         extra: The extra of this package that installs the library.
 
     Raises:
@@ -31,14 +32,14 @@ def import_optional(library: str, purpose: str, extra: str) -> ModuleType:
 
 
 class LazyLibrary:
-    """A library under the name of a module, which is imported when it is first read."""
+    """A stand-in for a module, which is imported when its first attribute is read."""
 
     def __init__(self, library: str, purpose: str, extra: str) -> None:
         """Holds the arguments of `import_optional`."""
         self._arguments = library, purpose, extra
 
     def __getattr__(self, name: str) -> object:
-        """Returns what the library has under a name, but for special names."""
+        """Returns an attribute of the library; special names, such as `__path__`, raise."""
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(import_optional(*self._arguments), name)

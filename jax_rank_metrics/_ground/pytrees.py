@@ -18,15 +18,16 @@ def pytree(
     """Makes a class a frozen dataclass, a pytree, and serialisable by `jax.export`.
 
     Args:
-        *static: Names of the fields that are part of the tree structure; all others are
-            leaves. Their values must be hashable and survive JSON: strings, numbers,
-            bools, None, and flat tuples of these.
+        *static: Names of the fields that are part of the tree structure. Their values must
+            be hashable and survive JSON: strings, numbers, bools, None, and flat tuples
+            of such values. All fields outside `static` and `of_trace` hold leaves.
         of_trace: Names of the fields that belong to the trace in which they were set. They
-            are no part of the tree: what is made of its leaves has the defaults.
+            are no part of the tree: in an object that is made from its leaves, they have
+            their defaults.
     """
 
     def register(cls: type[T]) -> type[T]:
-        # A repr that the class defines or inherits is kept.
+        # Keep a repr that the class defines or inherits.
         has_no_repr = cls.__repr__ is object.__repr__
         cls = dataclasses.dataclass(frozen=True, repr=has_no_repr)(cls)
         names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
@@ -43,7 +44,7 @@ def pytree(
             return [getattr(tree, name) for name in dynamic], aux_of(tree)
 
         def unflatten(aux: tuple[Any, ...], leaves: Iterable[Any]) -> T:
-            # `__init__` is bypassed: JAX unflattens with leaves that are not arrays, which
+            # Bypass `__init__`: JAX unflattens with leaves that are not arrays, which
             # run-time type checkers of the constructor would refuse.
             tree = object.__new__(cls)
             for name, value in zip((*dynamic, *static), (*leaves, *aux), strict=True):

@@ -1,8 +1,8 @@
-"""Runs functions shard by shard, where the types of arrays say how they are sharded.
+"""Functions run shard by shard, if the types of arrays say how they are sharded.
 
-On explicit mesh axes the type of an array says how it is cut, so that a plain call can
-enter `jax.shard_map` by itself. Functions then see device-local arrays, which `lax.top_k`
-and scatters need.
+On explicit mesh axes the type of an array says how it is cut, so a plain call can enter
+`jax.shard_map` by itself. Functions then see device-local arrays, which `lax.top_k` and
+scatters need.
 """
 
 from collections.abc import Callable
@@ -45,11 +45,11 @@ class Cut(NamedTuple):
 def cut_of(
     num_list_axes: int, *, items: Any = (), per_item: Any = (), per_list: Any = ()
 ) -> Cut | None:
-    """Returns how all arrays of a call can be cut alike; None where none is sharded.
+    """Returns one way to cut all arrays of a call; None if no array is sharded.
 
-    Each axis is cut as the first array has it that cuts it, but for mesh axes that cut
-    another axis already. Types may then differ in how they are sharded: what is replicated
-    or cut in another way is brought into this form.
+    Each axis is cut as in the first array that cuts it, except over mesh axes that cut
+    another axis already. So arrays may be sharded in different ways: arrays that are
+    replicated, or cut in another way, can be brought into this form.
 
     Args:
         num_list_axes: The number of axes of lists.
@@ -72,7 +72,7 @@ def cut_of(
 
 
 def put_items(tree: T, cut: Cut | None) -> T:
-    """Returns arrays `[*lists, items, …]` cut as `cut` says, also outside of `jax.jit`."""
+    """Returns arrays `[*lists, items, …]`, cut as `cut` says, also outside `jax.jit`."""
     if cut is None:
         return tree
     is_traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
@@ -87,13 +87,13 @@ def map_list_shards(
     *per_list: Any,
     replicated: tuple[Any, ...] = (),
 ) -> R:
-    """Computes `fn(*per_list, *replicated)`, shard by shard where types say lists are cut.
+    """Computes `fn(*per_list, *replicated)`, shard by shard if types say lists are cut.
 
     Args:
         fn: Returns a pytree of arrays `[*lists, …]`.
         num_list_axes: The number of axes of lists.
-        *per_list: Pytrees of arrays `[*lists, …]`, which may be cut in different ways; the
-            axes after those of lists are whole.
+        *per_list: Pytrees of arrays `[*lists, …]`, which may be cut in different ways. `fn`
+            gets their other axes whole.
         replicated: Pytrees of arrays that are the same on every device.
     """
     cut = cut_of(num_list_axes, per_list=per_list)
@@ -105,12 +105,12 @@ def map_list_shards(
 
 
 def map_shards(fn: Callable[[T], R], tree: T, like: jax.Array) -> R:
-    """Computes `fn(tree)`, shard by shard if the type of an array says it is sharded.
+    """Computes `fn(tree)`, shard by shard if the type of any array says it is sharded.
 
     Args:
         fn: Returns a pytree of arrays `[*lists, …]`.
         tree: Pytree of arrays, each cut as its own type says.
-        like: `[*lists]`, an array of `tree`; the result of `fn` is cut as it is.
+        like: `[*lists]`, an array of `tree`. The result of `fn` is cut as `like` is.
     """
     if not any(map(meshes.is_sharded, jax.tree.leaves(tree))):
         return fn(tree)
@@ -129,7 +129,7 @@ def reshard_like(tree: T, like: jax.Array) -> T:
 
 
 def gathered(tree: T) -> T:
-    """Returns arrays of which every device holds all, for what JAX cannot do to parts."""
+    """Copies arrays whole to every device, for operations that need all of an array."""
 
     def gather(array: ArrayLike) -> ArrayLike:
         if not isinstance(array, jax.Array) or not meshes.is_sharded(array):
@@ -141,7 +141,7 @@ def gathered(tree: T) -> T:
 
 
 def rows_at(array: Any, indices: Any) -> Any:
-    """Returns rows of an array on every device, also of one whose parts lie on several."""
+    """Returns rows of an array on every device, even if the array is sharded."""
     if not isinstance(array, jax.Array) or not meshes.is_sharded(array):
         return array[indices]
     sharding = NamedSharding(jax.typeof(array).sharding.mesh, PartitionSpec())
@@ -149,9 +149,9 @@ def rows_at(array: Any, indices: Any) -> Any:
 
 
 def align_lists(tree: T, like: jax.Array) -> T:
-    """Returns arrays `[*lists, …]` with lists cut as `like`, `[*lists]`, has them cut.
+    """Returns arrays `[*lists, …]` whose lists are cut as in `like`, `[*lists]`.
 
-    The axes after those of lists stay cut as they are.
+    All other axes stay cut as before.
     """
     if not any(map(meshes.is_sharded, jax.tree.leaves(tree))):
         return tree
@@ -166,9 +166,9 @@ def align_lists(tree: T, like: jax.Array) -> T:
 
 
 def align_with_sharded(tree: T, num_list_axes: int) -> T:
-    """Returns arrays `[*lists, …]` with lists cut alike; see `cut_of`.
+    """Returns arrays `[*lists, …]` whose lists are all cut in the same way; see `cut_of`.
 
-    The axes after those of lists are whole. Without a sharded array, `tree` is returned.
+    All other axes become whole. If no array is sharded, `tree` is returned unchanged.
 
     Args:
         tree: Pytree of arrays, traced.
@@ -188,11 +188,11 @@ def shard_map(
     out_specs: Any,
     *trees: Any,
 ) -> R:
-    """Enters a shard_map that is manual over the axes in `in_specs`; arrays are resharded.
+    """Reshards arrays, and calls `fn` in a shard_map manual over the axes of `in_specs`.
 
     Args:
         fn: A function of the `trees`.
-        mesh: The mesh of the types of arrays.
+        mesh: The mesh in the types of the arrays.
         in_specs: A tuple of the specs of the leaves of each tree.
         out_specs: The specs of the result, or one for all its leaves.
         *trees: Pytrees of arrays.
@@ -212,7 +212,7 @@ def shard_map(
 
 
 def _sharding_of(array: jax.Array) -> NamedSharding:
-    # The type of a concrete array has an abstract mesh, of which devices are not known.
+    # The type of a concrete array has only an abstract mesh, without its devices.
     sharding = (jax.typeof(array) if isinstance(array, Tracer) else array).sharding
     assert isinstance(sharding, NamedSharding)
     return sharding

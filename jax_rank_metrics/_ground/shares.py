@@ -13,20 +13,23 @@ class share:
     """A cutoff that is a share of each list, such as its first percent.
 
     Metrics accept it as `k`, alone or in a tuple with other cutoffs; names of metrics
-    spell it in percent: "ndcg@1%,10". The cutoff of a list of n items is ceil(share·n),
-    where the product is rounded to float64 before the ceiling is taken, as in RDKit: 1 %
-    of 100 items are 1, but 7 % are 8, since 0.07·100 is 7.000000000000001. That does not
-    depend on the dtype of scores, nor on whether JAX computes in 64 bits.
+    spell it in percent: "ndcg@1%,10". The cutoff of a list of n items is ceil(share·n).
+    As in RDKit, the product is rounded to float64 before the ceiling is taken: 1 % of 100
+    items is 1 item, but 7 % are 8 items, since 0.07·100 is 7.000000000000001. The cutoff
+    depends neither on the dtype of scores nor on whether JAX computes in 64 bits.
 
-    n is the number of all items that exist in the list: its pool, whether or not they
-    have a rank. Of a catalogue, that is every item that is neither masked nor excluded,
-    listed or not; for `rank_places`, the retrieved items and the judged ones that were
-    not retrieved; for `rank_retrieved`, the items of `pool_labels`, or the retrieved ones
-    if it was not passed. Where only `num_relevant` is known of a pool, n is not, and a
-    share raises.
+    n counts all items that exist in the list, its pool, whether or not they have a rank:
 
-    A share reads whole lists, as None does. `rank` and its kin accept none: pass k=None
-    to them. Two shares of the same fraction are equal, so they share one compilation.
+    - in a catalogue, every item that is neither masked nor excluded, listed or not;
+    - for `rank_places`, the retrieved items, and the judged items that were not retrieved;
+    - for `rank_retrieved`, the items of `pool_labels`, or the retrieved items if it was not
+      passed.
+
+    If only `num_relevant` is known of a pool, n is unknown, and a share raises.
+
+    A share reads whole lists, as None does. `rank` and the other functions that rank
+    accept no share: pass k=None to them. Two shares of the same fraction are equal, so they
+    share one compilation.
 
     Args:
         fraction: A Python or NumPy number above 0 and at most 1.
@@ -68,7 +71,7 @@ class share:
         Raises:
             ValueError: if it is not a number, or not above 0 and at most 100.
         """
-        # Not divided by 100: 0.7 / 100 is 0.006999999999999999.
+        # Do not divide by 100: 0.7 / 100 is 0.006999999999999999.
         return cls(float(f"{text.strip()}e-2"))
 
     def __repr__(self) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         def __jax_array__(self) -> jax.Array: ...
 
     _Arrays = jax.Array | np.ndarray | _SupportsArray | _SupportsJaxArray
-    # Lists nested one to three deep; a bare number is not accepted.
+    # Lists, nested one to three deep; a bare number is not accepted.
     _Numbers = (
         Sequence[float | _Arrays]
         | Sequence[Sequence[float | _Arrays]]
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
         | Sequence[Sequence[Sequence[bool | _Arrays]]]
     )
 else:
-    # Run-time type checkers check the shapes of arrays, but in a union with a protocol
-    # they would accept an array of any shape.
+    # No protocols here: in a union with a protocol, run-time type checkers would accept an
+    # array of any shape.
     _Arrays = jax.Array | np.ndarray
     _Numbers = _Bools = list | tuple
 
@@ -52,7 +52,7 @@ Labels = Shaped[_Arrays, "*lists items"] | _Numbers
 Scores = Shaped[_Arrays, "*lists items"] | _Numbers
 Mask = Shaped[_Arrays, "*lists items"] | _Bools
 Places = Shaped[_Arrays, "*lists items"] | _Numbers
-# Or a `Packing`, which is such a tuple.
+# A `Packing` is such a tuple.
 SegmentIds = (
     Shaped[_Arrays, "*lists items"] | _Numbers | tuple[np.ndarray, int, np.ndarray]
 )
@@ -65,7 +65,7 @@ ListIds = Shaped[_Arrays, "..."] | _Numbers | Sequence[str | bytes]  # [*lists(,
 RowIds = Shaped[_Arrays, "rows"] | Sequence[Any]  # of any kind
 RetrievedIds = Shaped[_Arrays, "*lists retrieved"] | _Numbers
 RelevantIds = Shaped[_Arrays, "*lists relevant"] | _Numbers
-# Ids of any kind and number, outside `jax.jit`: a list, a list of lists, or by query.
+# Ids of any kind, outside `jax.jit`: a list, lists of any lengths, or such lists by query.
 RaggedIds = (
     Sequence[str]
     | Sequence[Sequence[str] | AbstractSet[Any]]
@@ -76,11 +76,11 @@ RankedIds = Shaped[_Arrays, "*lists ranks"] | _Numbers
 PerItem = Shaped[_Arrays, "num_items"] | _Numbers
 ItemMask = Shaped[_Arrays, "items"] | _Bools
 ListsItemMask = Shaped[_Arrays, "..."] | _Bools  # [items] or [*lists, items]
-# By name, `[num_items, …]` each: an array, or a Series, a frame or a dict by id.
+# Columns by name, each `[num_items, …]`: an array, or a Series, a frame or a dict by id.
 ItemColumns = Mapping[str, Any]
 ProfileIds = Shaped[_Arrays, "*lists profile"] | _Numbers
 ProfileWeights = Shaped[_Arrays, "*lists profile"] | _Numbers
-# [*lists], or [*lists, num_segments] where lists are packed.
+# [*lists], or [*lists, num_segments] if lists are packed.
 ListWeights = Shaped[_Arrays | ArrayLike, "..."] | _Numbers
 Columns = Mapping[str, _Arrays | _Numbers]  # each [*lists, items, …]
 Key = Shaped[jax.Array, "..."]  # a typed key or the raw data of one
@@ -90,7 +90,7 @@ Cut = int | None | jax.Array
 
 Number = float | int
 Cutoffs = int | shares.share | Sequence[int | shares.share | None] | None
-RankCutoffs = int | Sequence[int | None] | None  # where the number of ranks is static
+RankCutoffs = int | Sequence[int | None] | None  # with a static number of ranks
 
 # Options. Run-time checks read the choices from these types.
 Ties = Literal["expected", "random", "stable", "best", "worst"]
@@ -108,10 +108,10 @@ RecallLevels = Number | tuple[Number, ...]
 NoveltyCount = Literal["interactions", "users"]
 RankReading = Literal["realistic"]
 TauVariant = Literal["a", "b"]
-# The part of expected exposure that is asked for, and how two extremes are compared.
+# The part of expected exposure to return, and how two extremes are compared.
 ExposurePart = Literal["loss", "disparity", "relevance"]
 Comparison = Literal["difference", "ratio"]
-# A share for each group; the groups' part of the relevant items; None: of the pool.
+# A share for each group, or the groups' shares of the relevant items or, if None, the pool.
 GroupTarget = tuple[Number, ...] | Literal["relevant"] | None
 PairWeighting = Literal["list", "pairs"]
 UserValue = Literal["utility", "total_utility", "cost", "total_cost", "items"]

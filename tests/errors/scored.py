@@ -60,7 +60,7 @@ CASES = {
     "columns of a table that differ in length": (ValueError, "source: columns differ in length", lambda: scored(label=[1, 0])),
     "a column of a list that varies": (ValueError, "list_columns['s'] is 1 and 2 in the list 'q'; pass a column with one value in all rows", lambda: scored({"list_columns": ["s"]}, s=[1, 2, 3]), lambda: scored({"list_columns": ["s"]}, s=[1, 1, 3])),
     "an item that is twice in a list": (ValueError, "item 'a' is in two rows of the list 'q'; pass one row", lambda: scored({"item": "item"}, item=["a", "a", "a"]), lambda: scored({"item": "item"}, item=["a", "b", "a"])),
-    "a list weight of a table beyond float32": (ValueError, "source: w holds 1e+39, beyond .*; divide them by their mean", lambda: scored({"list_weight": "w"}, w=[1e39, 1e39, 2e39]), lambda: scored({"list_weight": "w"}, w=[1, 1, 2])),
+    "a list weight of a table beyond float32": (ValueError, "source: w holds 1e+39, but sums .*; divide them by their mean", lambda: scored({"list_weight": "w"}, w=[1e39, 1e39, 2e39]), lambda: scored({"list_weight": "w"}, w=[1, 1, 2])),
     "a list weight of a table below 0": (ValueError, "w is -1.0; pass at least 0", lambda: scored({"list_weight": "w"}, w=[1, 1, -1]), lambda: scored({"list_weight": "w"}, w=[1, 1, 0])),
     "a mask of a table that holds numbers": (ValueError, "seen is Int64; pass bools, such as column != 0", lambda: scored({"mask": "seen"}, seen=[1, 0, 1]), lambda: scored({"mask": "seen"}, seen=[True, True, True])),
     "a mask of a table that is missing": (ValueError, "source, row 1 (of list 'q'): seen is None; pass True or False", lambda: scored({"mask": "seen"}, seen=[True, None, True]), lambda: scored({"mask": "seen"}, seen=[True, False, True])),

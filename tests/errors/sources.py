@@ -253,7 +253,7 @@ CASES = {
     "columns beside attributes": (ValueError, "columns is given, and relevant_ids are by att", lambda: by(relevant_columns={"judged": [[1]]}), lambda: [by(), scores(relevant_columns={"judged": [[1], [1]]})]),
     "no query attributes": (ValueError, "query_attributes is None", lambda: by(query=None), lambda: [by(), by(lambda query, item: by_person(query["x"], item), query={"x": PERSON[:2]})]),
     "no item attributes": (ValueError, "item_attributes is empty", lambda: by(item={}), lambda: [by(), by(lambda query, item: by_person(query, item["x"]), item={"x": PERSON})]),
-    "attributes of 64 bits": (ValueError, "query_attributes: int64 values .* do not fit int32.*, or jrm.hash_ids.*where these are attributes, or", lambda: by(query=PERSON[:2] + 2**40), lambda: by(lambda query, item: (query[:, None] == item[None]).all(-1), jrm.hash_ids(PERSON[:2] + 2**40), jrm.hash_ids(PERSON + 2**40))),
+    "attributes of 64 bits": (ValueError, "query_attributes: int64 values .* do not fit int32.*, or jrm.hash_ids.*if these are attributes, or", lambda: by(query=PERSON[:2] + 2**40), lambda: by(lambda query, item: (query[:, None] == item[None]).all(-1), jrm.hash_ids(PERSON[:2] + 2**40), jrm.hash_ids(PERSON + 2**40))),
     "attributes of three queries": (ValueError, "shape (3,); .*queries, (2,)", lambda: by(query=PERSON), lambda: by(query=PERSON[:2])),
     "attributes of two items": (ValueError, "item_attributes['camera'] has shape", lambda: by(item={"person": PERSON, "camera": PERSON[:2]}), lambda: by(lambda query, item: by_person(query, item["camera"]), item={"person": PERSON, "camera": PERSON})),
     "a list of two attributes": (ValueError, "item_attributes has shape (2,)", lambda: by(item=[0, 0]), lambda: by(item=[0, 0, 0])),
@@ -307,7 +307,7 @@ CASES = {
     "an inexact id": (ValueError, "below 16777216, where float32", lambda: jrm.pack(np.float32([2**24])), lambda: [jrm.pack(ids) for ids in ([2**24], ["16777216"], np.float64([2**24]), np.float32([2**24 - 1]))]),
     "ids of two axes": (ValueError, "query_ids has shape (2, 3); pass ids along one axis", lambda: jrm.pack(np.ones((2, 3), int)), lambda: jrm.pack(np.ones((2, 3), int).ravel())),
     "lists as ids": (TypeError, "query_ids holds [1] at 0, which cannot be", lambda: jrm.pack([[1], [2]]), lambda: [jrm.pack([1, 2]), jrm.pack(["1", "2"])]),
-    "an unknown id": (ValueError, "query_ids is 'q9' at 1, which is not in known, as are 2 of 3 ids; pass the", lambda: jrm.pack(["a", "q9", "b"], known=["a", "c"]), lambda: [jrm.pack(["a", "q9", "b"], known=["a", "q9", "b"]), jrm.pack(["a"], known=["a", "c"])]),
+    "an unknown id": (ValueError, "query_ids is 'q9' at 1, which is not in known; known lacks 2 of 3 ids; pass the", lambda: jrm.pack(["a", "q9", "b"], known=["a", "c"]), lambda: [jrm.pack(["a", "q9", "b"], known=["a", "q9", "b"]), jrm.pack(["a"], known=["a", "c"])]),
     "an id that is known twice": (ValueError, "known holds 'a' more than once", lambda: jrm.pack(["a"], known=["a", "c", "a"]), lambda: jrm.pack(["a"], known=["a", "c"])),
     "traced ids": (TypeError, "query_ids is traced; pass ids outside", lambda: jax.jit(jrm.pack)(PERSON), lambda: jrm.pack(PERSON)),
     **{

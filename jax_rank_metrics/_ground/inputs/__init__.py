@@ -1,25 +1,24 @@
-"""Checks what callers pass, and converts it to one form; what cannot be converted raises.
+"""Checks of callers' arguments, which convert them to one form, or raise.
 
-    arrays.py   one argument as an array: its kind, its dtype, its shape beside another's
+    arrays.py   one argument as an array: its kind, its dtype, and whether shapes agree
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; random keys
     items.py    the items of lists: labels, masks, weights, ids, columns and attributes
-    attribute_names.py  names among attributes, such as strings and dates, as numbers
-    libraries.py  objects of pandas, polars, Arrow, scipy and PyTorch, none of which is
-                imported; Series, frames and dicts in the order of ids; masked arrays of
+    attribute_names.py  numbers for names among attributes, such as strings and dates
+    libraries.py  objects of pandas, polars, Arrow, scipy and PyTorch, recognised without
+                an import; Series, frames and dicts in the order of ids; masked arrays of
                 NumPy, which are refused
-    list_ids.py ids of lists of any kind, `jrm.hash_ids` and `jrm.pack`; weights by id
+    list_ids.py list ids of any kind, `jrm.hash_ids` and `jrm.pack`; weights by id
     padding.py  lists of any length: `jrm.pad_lists`, dicts of ids by query, and flat lists
                 in padded blocks of few widths, so that few programs compile
 
 The first parameter of nearly every function is the argument's name, for the message. A
-fault that a shape, a dtype or a static argument shows raises, inside `jax.jit` or not. The
-message names the argument, shows its value or both shapes, and says what to pass instead. A
-fault of values never raises inside `jax.jit`: the public docstring states the result.
+wrong shape, dtype or static argument always raises, inside `jax.jit` too. The message names
+the argument, shows its value or both shapes, and says what to pass instead. A wrong value
+in an array never raises inside `jax.jit`: the public docstring states the result.
 
-Code behind this package can therefore rely on arrays of real numbers, integers or booleans,
-of NumPy where the host goes on with them, in a dtype that JAX has enabled, with shapes that
-agree; and on integers that are those of the caller: none has wrapped on its way to fewer
-bits.
+After these checks, code can rely on arrays of real numbers, integers or bools, in a dtype
+that JAX has enabled, with shapes that agree. They are NumPy arrays if the host goes on with
+them. Integers are the caller's own: no integer has wrapped in a conversion to fewer bits.
 """
 
 from jax_rank_metrics._ground.inputs.arrays import array as array

@@ -1,4 +1,4 @@
-"""One argument as an array: its kind, its dtype, and its shape beside another's."""
+"""One argument as an array: its kind, its dtype, and whether shapes agree."""
 
 import numbers
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _ID_ARGUMENTS = (
 
 
 def array(name: str, value: object) -> jax.Array:
-    """Converts an argument to a JAX array; raises if its numbers do not fit the dtype."""
+    """Converts an argument to a JAX array; raises if its numbers do not fit JAX's dtype."""
     if isinstance(value, jax.Array):
         return _narrowed(name, value)
     if libraries.is_of_jax(value):  # a variable of a model
@@ -44,9 +44,9 @@ def array(name: str, value: object) -> jax.Array:
 def numpy_array(name: str, value: object) -> np.ndarray:
     """Converts a list, tensor or column of a frame with NumPy, in its own dtype.
 
-    Numbers of which some are missing, such as None and NA, are floats, and NaN there.
-    Anything that NumPy would misread or cannot read raises: traced values, masked arrays,
-    other objects, and lists that differ in length.
+    If some numbers are missing, such as None or NA, the result is float64, with NaN in
+    their places. Anything that NumPy would misread or cannot read raises: traced values,
+    masked arrays, other objects, and lists that differ in length.
     """
     kind = type(value).__name__
     libraries.refuse_masked(name, value)
@@ -76,7 +76,7 @@ def numpy_array(name: str, value: object) -> np.ndarray:
         if libraries.is_sparse(value):
             raise TypeError(
                 f"{name}: got {kind}, a sparse matrix; pass {name}.toarray(), in which "
-                "what it does not store is 0"
+                "entries that are not stored are 0"
             )
         floats = with_nan(values)
         if values.ndim and floats.dtype != object and np.isnan(floats).any():
@@ -97,7 +97,7 @@ def numpy_array(name: str, value: object) -> np.ndarray:
 
 
 def with_nan(values: np.ndarray) -> np.ndarray:
-    """Returns objects that are numbers, or missing, as floats, and others as they are."""
+    """Returns objects as floats, NaN where missing, or unchanged if one is not a number."""
     cells = [np.nan if libraries.is_missing(cell) else cell for cell in values.ravel()]
     if not all(isinstance(cell, numbers.Real) for cell in cells):
         return values
@@ -105,21 +105,21 @@ def with_nan(values: np.ndarray) -> np.ndarray:
 
 
 def _check_fits_int32(name: str, values: np.ndarray) -> None:
-    """Raises if JAX would wrap these integers to 32 bits."""
+    """Raises if JAX would wrap any of these integers to 32 bits."""
     limits = np.iinfo(np.int32)
     if values.dtype.kind not in "iu" or not _is_wide(values) or not values.size:
         return
     if values.min() < limits.min or values.max() > limits.max:
         raise ValueError(
             f"{name}: {values.dtype} values from {values.min()} to {values.max()} do not "
-            "fit int32, which JAX uses by default; pass smaller integers, or floats where "
-            "these are no ids, or jrm.hash_ids(ids) where these are attributes, or enable "
+            "fit int32, which JAX uses by default; pass smaller integers, or floats if "
+            "these are not ids, or jrm.hash_ids(ids) if these are attributes, or enable "
             "jax_enable_x64"
         )
 
 
 def _as_float32(name: str, values: np.ndarray) -> np.ndarray:
-    """Returns floats as JAX has them by default, of which none becomes infinite."""
+    """Returns float64 as float32 while JAX has x64 off; raises if a number overflows."""
     if values.dtype != np.float64 or not _is_wide(values):
         return values
     try:
@@ -133,7 +133,7 @@ def _as_float32(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _is_wide(value: object) -> bool:
-    """Whether this is a concrete array of 8-byte numbers while JAX has x64 off."""
+    """True if this is a concrete array of 8-byte numbers while JAX has x64 off."""
     kinds = (jax.Array, np.ndarray, np.generic)
     if isinstance(value, Tracer) or not isinstance(value, kinds):
         return False
@@ -143,10 +143,10 @@ def _is_wide(value: object) -> bool:
 
 
 def is_wide(tree: object) -> bool:
-    """Whether a concrete pytree holds 8-byte numbers, although JAX now has x64 off.
+    """True if a concrete pytree holds 8-byte numbers, although JAX now has x64 off.
 
-    JAX does not notice: it combines them with constants of half as many bits, and the
-    results are nonsense. A tree with a traced leaf is never reported as wide.
+    JAX does not notice: it combines these numbers with 4-byte constants, and the results
+    are nonsense. A tree with a traced leaf is never reported as wide.
     """
     leaves = jax.tree.leaves(tree)
     wide = any([_is_wide(leaf) for leaf in leaves])
@@ -154,19 +154,19 @@ def is_wide(tree: object) -> bool:
 
 
 def on_host(name: str, value: object) -> np.ndarray | None:
-    """Returns numbers that are not of JAX, for which nobody has to wait; else None."""
+    """Returns a NumPy array; None for None and for JAX arrays, which are slow to read."""
     if value is None or any(map(libraries.is_of_jax, jax.tree.leaves(value))):
         return None
     return numpy_array(name, value)
 
 
 def is_readable(leaf: object) -> bool:
-    """Whether the numbers of an array are known on this host, as those of NumPy are."""
+    """True if this host can read a leaf: not traced, and no part of it on another host."""
     return not isinstance(leaf, Tracer) and getattr(leaf, "is_fully_addressable", True)
 
 
 def _narrowed(name: str, value: jax.Array) -> jax.Array:
-    """Returns the array in a dtype that JAX has enabled; raises if integers do not fit."""
+    """Returns an array in a dtype that JAX has enabled; raises if integers do not fit."""
     if not _is_wide(value):
         return value
     dtype = jax.dtypes.canonicalize_dtype(value.dtype)
@@ -198,11 +198,11 @@ def real(
     kinds: Sequence[DTypeLike] = (jnp.bool_, jnp.integer, jnp.floating),
     cure: str = "a bool, integer or float array",
 ) -> jax.Array:
-    """Converts to an array of bools, integers or floats, or of one of these kinds."""
+    """Converts to an array of one of these kinds; by default bools, integers or floats."""
     converted = array(name, value)
     if not any(jnp.issubdtype(converted.dtype, kind) for kind in kinds):
         if not converted.size and not libraries.is_of_jax(value):
-            # NumPy makes floats of an empty list, of which nothing is known.
+            # An empty list says nothing about its kind, although NumPy makes it float64.
             return jnp.zeros(converted.shape, bool if jnp.bool_ in kinds else jnp.int32)
         if is_readable(converted) and converted.dtype.kind == "f":
             libraries.refuse_missing(name, np.asarray(converted))
@@ -218,7 +218,7 @@ def integers(name: str, value: object) -> jax.Array:
 def boolean(
     name: str, value: object, shape_name: str = "", shape: Sequence[int] | None = None
 ) -> jax.Array | None:
-    """Converts to an array of bools with the shape of `shape_name`; passes None on.
+    """Converts to an array of bools with the shape of `shape_name`; None stays None.
 
     Numbers raise: as bools, a probability of 0.1 and a logit of -inf would both be True.
     """
@@ -246,7 +246,7 @@ def ids(name: str, value: object) -> jax.Array:
 def same_shape(
     name: str, value: jax.Array, shape_name: str, shape: Sequence[int]
 ) -> None:
-    """Raises unless `value` has exactly this shape, that of the argument `shape_name`."""
+    """Raises unless `value` has exactly the shape of the argument `shape_name`."""
     if value.shape != tuple(shape):
         raise ValueError(
             f"{name} has shape {value.shape}, but {shape_name} has shape "
@@ -284,9 +284,10 @@ def float_dtype(*arrays: jax.Array | jax.ShapeDtypeStruct | None) -> jnp.dtype:
 
 
 def rounded_threshold(threshold: Any, dtype: str | None) -> Any:
-    """Returns a threshold as labels of this dtype hold it; None and others stay.
+    """Rounds a threshold to this dtype of labels; anything but an int or a float stays.
 
-    A label of 0.7 then reaches the threshold 0.7: in bfloat16 both are 0.699.
+    A label of 0.7 then reaches the threshold 0.7: in bfloat16 both are 0.699. A threshold
+    that would round to 0 stays, too.
     """
     if dtype is None or type(threshold) not in (int, float):
         return threshold

@@ -1,4 +1,4 @@
-"""Names among attributes of queries and items, such as strings and dates, as numbers."""
+"""Numbers for names, such as strings and dates, among attributes of queries and items."""
 
 import datetime
 import numbers
@@ -14,13 +14,14 @@ from jax_rank_metrics._ground.types import Arrays
 
 
 def without_names(trees: Mapping[str, tuple[Arrays, Any, str]]) -> list[Arrays]:
-    """Returns pytrees in which all names have numbers, in the order of the names.
+    """Returns pytrees with a number in place of each name, in the order of the names.
 
-    Whatever is no number is a name. One name has one number in all leaves of all trees.
+    An attribute that is not a number is a name. A name has the same number in all leaves
+    of all trees.
 
     Args:
-        trees: By the argument: a pytree, the axes with which its leaves begin, and what
-            these are the axes of, such as "items".
+        trees: For each argument, by its name: a pytree, the axes with which its leaves
+            begin, and a plural for the entries of these axes, such as "items".
 
     Raises:
         ValueError: if a name is missing.
@@ -87,7 +88,7 @@ def _by_kind(name: Any) -> tuple[str, Any]:
 
 
 def has_pairs(*trees: tuple[Arrays, int]) -> bool:
-    """Returns True if an array may hold pairs of int32; the arguments are those below."""
+    """True if an array may hold pairs of int32; takes the arguments of `without_pairs`."""
     return any(
         _is_pair(leaf, num_axes)
         for tree, num_axes in trees
@@ -96,10 +97,10 @@ def has_pairs(*trees: tuple[Arrays, int]) -> bool:
 
 
 def without_pairs(*trees: tuple[Arrays, int]) -> list[Arrays]:
-    """Returns pytrees in which pairs of int32, as `hash_ids` makes them, are one number.
+    """Returns pytrees with one number in place of each pair of int32 from `hash_ids`.
 
     Args:
-        *trees: Pytrees of arrays of JAX, and the number of axes before the pairs.
+        *trees: Pytrees of JAX arrays, each with the number of axes before the pairs.
     """
     pairs = [
         np.asarray(leaf).reshape(-1, 2)

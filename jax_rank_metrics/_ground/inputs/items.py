@@ -55,11 +55,12 @@ def weights_for(
     list_weights: object = None,
     num_segments: int | None = None,
 ) -> tuple[jax.Array | None, jax.Array | None]:
-    """Returns item weights and list weights, either of which may be None.
+    """Returns item weights and list weights; either may be None.
 
-    The number of axes of `weights` says what it weighs: a scalar weighs all lists alike,
+    The number of axes of `weights` says what it weighs: a scalar weighs all lists equally,
     `[*lists]` weighs lists, and `[*lists, items]` weighs items. If lists are packed, only
-    `list_weights` can weigh lists. It replaces list weights from `weights`.
+    `list_weights` can give lists different weights. `list_weights` replaces list weights
+    from `weights`.
     """
     lists, allowed = labels.shape[:-1], dict[tuple[int, ...], str]()
     if num_segments is None:
@@ -84,7 +85,7 @@ def weights_for(
 
 
 def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
-    """Converts to an array of one number per list, of weights checked; passes None on."""
+    """Converts to one number per list, and checks list weights; None stays None."""
     if value is None:
         return None
     array = real(name, value)
@@ -98,9 +99,9 @@ def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | No
 
 
 def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
-    """Converts to one whole number per list, of any dtype; passes None on.
+    """Converts to one whole number per list, of any dtype; None stays None.
 
-    Fractions raise. Traced values, and those partly on other hosts, are not checked.
+    Fractions raise. Arrays that are traced, or partly on other hosts, are not checked.
     """
     array = per_list(name, value, lists)
     if array is None or not jnp.issubdtype(array.dtype, jnp.floating):
@@ -108,7 +109,7 @@ def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array
     if not is_readable(array):
         return array
     values = np.asarray(array, np.float64)
-    fractional = values[values != np.floor(values)]  # NaN is among them
+    fractional = values[values != np.floor(values)]  # NaN too
     if fractional.size:
         raise ValueError(
             f"{name} holds {fractional[0]}; pass whole numbers, one per list"
@@ -150,8 +151,8 @@ def read_segments(
             f"num_segments is {num_lists}; pass at most {limit}, so that int32 numbers all "
             "lists"
         )
-    # Ids that are not in a JAX array are read before the conversion, which refuses
-    # integers beyond int32, and which `jax.jit` around the call would trace.
+    # Check ids outside JAX arrays before their conversion to one: the conversion refuses
+    # integers beyond int32, and inside `jax.jit` its result could not be read.
     convert = integers if libraries.is_of_jax(segment_ids) else numpy_array
     raw_ids = convert("segment_ids", segment_ids)
     refuse_sizes("segment_ids", raw_ids, "labels", labels.shape)
@@ -166,10 +167,10 @@ def read_segments(
 
 
 def _check_segment_ids(segment_ids: jax.Array | np.ndarray, num_lists: int) -> None:
-    """Raises if an id is not below the number of lists: it is most likely a query id.
+    """Raises if an id is not below the number of lists; it is most likely a query id.
 
-    Ids that are traced, or partly on other hosts, cannot be read here. Items whose id is
-    too large are then masked.
+    Ids that are traced, or partly on other hosts, cannot be read here. Then items with a
+    too large id are masked.
     """
     if not is_readable(segment_ids):
         return
@@ -193,8 +194,8 @@ def relevant_items(
 ) -> tuple[jax.Array, jax.Array | None, dict[str, jax.Array]]:
     """Converts ids of relevant items, their labels or None, and their columns.
 
-    `reference` is the argument `reference_name`, whose leading axes the ids must share;
-    None where there is none.
+    The ids must have the same leading axes as `reference`, the argument of the name
+    `reference_name`, unless it is None.
     """
     arguments = {"relevant_ids": relevant_ids, "relevant_labels": relevant_labels}
     libraries.same_index(
@@ -244,7 +245,7 @@ def repeated(ids: np.ndarray) -> np.ndarray:
 def ids_among(
     ids_of_rows: np.ndarray, table: str, ids_by_name: Mapping[str, jax.Array]
 ) -> None:
-    """Raises if a known id is not among those of the rows of the argument `table`."""
+    """Raises if a readable id is not among the ids of the rows of the argument `table`."""
     for name, values in ids_by_name.items():
         if not is_readable(values):
             continue
@@ -258,7 +259,7 @@ def ids_among(
 
 
 def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -> None:
-    """Raises if a known id has no row in the argument `table`."""
+    """Raises if a readable id has no row in the argument `table`."""
     for name, values in ids_by_name.items():
         if not is_readable(values):
             continue
@@ -271,9 +272,10 @@ def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -
 
 
 def ids_of_columns(item_columns: object) -> list[Any] | None:
-    """Returns the ids by which columns `{name: {id: …}}` name items; None for rows.
+    """Returns the ids of items in columns `{name: {id: …}}`; None if columns go by row.
 
-    Those of the rows are 0, 1, …, in any order. Integers are returned in their order.
+    Ids 0, 1, …, in any order, are the numbers of rows. Integers are returned in ascending
+    order.
     """
     for key, column in dict(libraries.named(item_columns, "item_columns")).items():
         ids_of_items = libraries.ids_of_items(key, column)
@@ -304,10 +306,10 @@ def item_columns(
     """Converts a dict of columns `[num_items, …]` to floats; None becomes an empty dict.
 
     Args:
-        value: The argument. Where an item belongs may be NaN, in the column `groups`.
-        relevant_columns: The argument of this name, which must have other names.
-        num_items: The numbers of rows that a column may have; any where it is empty.
-        ids_of_items: From `ids_of_columns`, the ids in whose order rows are returned.
+        value: The argument. Only the column `groups` may hold NaN, for unknown groups.
+        relevant_columns: The argument of this name; it must not have the same columns.
+        num_items: The numbers of rows that a column may have; any number if it is empty.
+        ids_of_items: The ids that give the order of the rows, from `ids_of_columns`.
     """
     if value is None:
         return {}
@@ -356,9 +358,9 @@ def item_columns(
 
 
 def columns_by_id(name: str, value: Any) -> dict[str, tuple[list[Any], np.ndarray]]:
-    """Returns the ids of items and the values of each of a dict of columns.
+    """Returns, for each column of a dict, the ids of items and their values.
 
-    `name` is the argument. Raises TypeError for columns that name no ids.
+    `name` is the name of the argument. Raises TypeError for a column without ids.
     """
     check_names(name, value)
     columns = {}
@@ -366,7 +368,7 @@ def columns_by_id(name: str, value: Any) -> dict[str, tuple[list[Any], np.ndarra
         labels, values = libraries.labelled_items(f"{name}[{key!r}]", column)
         if labels is None:
             raise TypeError(
-                f"{name}[{key!r}]: got {kind_of(column)}, which names no ids; pass a dict, "
+                f"{name}[{key!r}]: got {kind_of(column)}, which has no ids; pass a dict, "
                 "a Series or a frame with a row for each id"
             )
         columns[key] = labels, values
@@ -379,9 +381,9 @@ def profiles(
     reference_name: str,
     reference: jax.Array | jax.ShapeDtypeStruct,
 ) -> tuple[jax.Array | None, jax.Array | None]:
-    """Converts the ids and the weights of the items of profiles; passes None on.
+    """Converts the ids and the weights of the items of profiles; None stays None.
 
-    `reference` is the argument `reference_name`, whose leading axes they share.
+    They must have the same leading axes as `reference`, the argument `reference_name`.
     """
     if profile_ids is None:
         if profile_weights is not None:
@@ -401,16 +403,16 @@ def profiles(
 
 
 def item_mask(value: object, num_items: int) -> jax.Array | None:
-    """Converts the mask of a catalogue, `[items]` bool; passes None on."""
+    """Converts the mask of a catalogue, `[items]` bool; None stays None."""
     value = libraries.by_items("item_mask", value, num_items)
     return boolean("item_mask", value, "items", (num_items,))
 
 
 def group_memberships(array: jax.Array) -> jax.Array:
-    """Returns floats that are 0 where unknown (NaN) or below 0, and at most 2^32.
+    """Returns memberships from 0 to 2^32; unknown (NaN) and negative ones become 0.
 
-    Sums of them over a list, and the squares of these, are then finite, also where a
-    weight such as 1/count is infinite.
+    Sums of memberships over a list, and the squares of the sums, are then finite, even if
+    a membership such as 1/count is infinite.
     """
     return jnp.where(array > 0, jnp.minimum(array, 2.0**32), 0)
 
@@ -421,7 +423,7 @@ def columns(
 ) -> dict[str, jax.Array]:
     """Converts a dict of arrays `[*shape, …]`; None becomes an empty dict.
 
-    `shape` is that of the argument `shape_name`.
+    `shape` is the shape of the argument `shape_name`.
     """
     if value is None:
         return {}
@@ -430,7 +432,7 @@ def columns(
     for key, column in value.items():
         array = real(f"{name}[{key!r}]", column)
         cells = np.zeros(0) if libraries.is_of_jax(column) else np.asarray(column)
-        if cells.dtype == object:  # of bools or numbers, some of which are missing
+        if cells.dtype == object:  # bools or numbers with missing cells
             libraries.refuse_missing(f"{name}[{key!r}]", cells)
         if array.shape[: len(shape)] != tuple(shape):
             raise ValueError(
@@ -445,14 +447,14 @@ def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> 
     """Converts the leaves of a pytree to arrays that begin with the same axes.
 
     Args:
-        name: The argument, which messages complete with the path of a leaf.
+        name: The argument, to which messages append the path of a leaf.
         tree: A pytree of arrays, such as a dict, with at least one leaf.
         axes: The axes with which every leaf begins.
-        axes_of: What these are the axes of, for messages, such as "items".
+        axes_of: A plural for the entries of these axes, for messages, such as "items".
 
     Raises:
-        ValueError: if a leaf has other axes, or if JAX would round numbers of it that
-            are likely to be ids; see `_check_kept`.
+        ValueError: if a leaf has other axes, or if JAX would round numbers in it that are
+            likely to be ids; see `_check_kept`.
         TypeError: if a leaf is not an array of numbers.
     """
     if tree is None or not jax.tree.leaves(tree):
@@ -476,7 +478,7 @@ def attributes(name: str, tree: Arrays, axes: tuple[int, ...], axes_of: str) -> 
 
 
 def without_lists(tree: Arrays) -> Arrays:
-    """Returns a pytree with its lists of numbers or names as arrays of NumPy."""
+    """Returns a pytree whose lists of numbers or names are converted to NumPy arrays."""
 
     def array_of(leaf: Any) -> Any:
         array = np.asarray(leaf)
@@ -493,10 +495,10 @@ def without_lists(tree: Arrays) -> Arrays:
 def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) -> None:
     """Raises if rounding to the dtype of JAX makes different attributes equal.
 
-    Attributes are compared with each other, and pandas makes floats of ids where one is
-    missing. Whole numbers must therefore stay what they are, and different numbers must
-    stay different where each query or item has one (`is_one_each`); the features of a
-    vector are no ids.
+    Attributes are compared with each other, and pandas turns ids into floats if one is
+    missing. Whole numbers must therefore keep their values. If each query or item has a
+    single number (`is_one_each`), different numbers must stay different; the features of a
+    vector are not ids.
     """
     if not is_readable(array):
         return
@@ -523,7 +525,7 @@ def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) ->
 
 
 def _is_array_like(value: object) -> bool:
-    """Returns True for nested lists of numbers or names, which are no pytrees."""
+    """True for numbers, names, and nested lists of them, which are not pytrees."""
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     kinds = bool, int, float, str, bytes, np.generic, datetime.date, uuid.UUID

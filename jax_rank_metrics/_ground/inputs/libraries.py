@@ -1,13 +1,13 @@
-"""Data of other libraries: which one a value is of, and the order that its labels ask for.
+"""Data of other libraries: recognises it, and brings it into the order of its labels.
 
-None of them is imported.
+No such library is imported here, except polars, by `as_frame`, to read other tables.
 
-An axis has ids where a call knows what each entry is: item 3 of a catalogue, row 5 of a
-model, query "q7" of an evaluation. There data is read by its labels: the index of a Series
-or a frame of pandas, the column of a frame whose name is that of ids, the keys of a dict.
-Labels that are not those of the axis raise. An axis without ids, such as that of the items
-of `rank`, is read by position, and indexes of its arguments that differ raise. Arrays and
-lists have no labels. A mask of NumPy is never lost: it raises.
+An axis has ids if a call knows what each entry is: item 3 of a catalogue, row 5 of a model,
+query "q7" of an evaluation. Data along such an axis is read by its labels: the index of a
+Series or a frame of pandas, the column of a frame that is named as ids are, the keys of a
+dict. Labels that do not match the ids raise. An axis without ids, such as the items of
+`rank`, is read by position, and raises if the indexes of two arguments differ. Arrays and
+lists have no labels. The mask of a masked NumPy array is never dropped: the array raises.
 """
 
 import datetime
@@ -23,9 +23,9 @@ from jax.typing import ArrayLike
 
 from jax_rank_metrics._ground import optional
 
-# Names of columns that hold ids, in lower case and without spaces, "_" and "-": those of
-# lists, those of items, and those that an index without a name is written under. Groups
-# of items may be called "document" or "product": these are ids as "document_id" alone.
+# Names of columns that hold ids, in lower case and without spaces, "_" and "-": ids of
+# lists, ids of items, tasks, and the names under which an unnamed index is written. Groups
+# of items may be called "document" or "product", so only "document_id" means ids.
 _LISTS = re.compile(
     "(?:list|query|topic|user|session|request|question)s?(?:id|no|number|idx)?s?"
     "|queries|[qu]ids?|qno|ids?"
@@ -48,13 +48,13 @@ class _Variable(Protocol):
 
 
 def is_of_jax(value: object) -> TypeGuard[ArrayLike]:
-    """Whether JAX has this value, as an array or as a variable of a model."""
+    """True for a JAX array, or a variable of a model, which JAX reads as an array."""
     return isinstance(value, (jax.Array, _Variable))
 
 
 @runtime_checkable
 class _ArrowTable(Protocol):
-    """A table that can be read as one of Arrow, such as those of pyarrow and DuckDB."""
+    """A table that can be read as an Arrow table, for example from pyarrow or DuckDB."""
 
     @property
     def columns(self) -> Any: ...
@@ -64,7 +64,7 @@ class _ArrowTable(Protocol):
 def as_frame(value: Any, purpose: str) -> Any:
     """Returns lazy frames, tables of Arrow and datasets as a frame of polars.
 
-    Others are returned as they are.
+    Other values are returned unchanged.
 
     Raises:
         ModuleNotFoundError: for a table, if polars is not installed.
@@ -76,7 +76,7 @@ def as_frame(value: Any, purpose: str) -> Any:
         return value
     if _is_splits(value):
         raise TypeError(
-            f"{purpose}: got a {type(value).__name__} of {[*value]}; pass one of these, as "
+            f"{purpose}: got a {type(value).__name__} of {[*value]}; pass one split, as "
             f"dataset{[*value][-1:]}"
         )
     if _is_dataset(value):
@@ -98,7 +98,7 @@ def _is_splits(value: Any) -> TypeGuard[Mapping[Any, Any]]:
 
 
 def _is_of(value: object, library: str, *class_names: str) -> bool:
-    """Whether a value is of a class of a library, which a caller may have imported.
+    """True if a value is of a class of a library that a caller may have imported.
 
     If the library is not imported, the value cannot be of one of its classes.
     """
@@ -108,54 +108,54 @@ def _is_of(value: object, library: str, *class_names: str) -> bool:
 
 
 def is_pandas_frame(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a DataFrame of pandas."""
+    """True for a DataFrame of pandas."""
     return _is_of(value, "pandas", "DataFrame")
 
 
 def is_frame(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a frame of pandas or polars, a table of Arrow, or a dataset.
+    """True for a frame of pandas or polars, a table of Arrow, or a dataset.
 
-    Who reads its columns calls `as_frame` before.
+    Call `as_frame` before you read its columns.
     """
     is_polars = _is_of(value, "polars", "DataFrame", "LazyFrame")
     is_known = is_pandas_frame(value) or is_polars or _is_dataset(value)
-    # A dict of splits is refused by `as_frame`.
+    # A dict of splits counts too, so that `as_frame` can refuse it.
     return is_known or _is_splits(value) or isinstance(value, _ArrowTable)
 
 
 def is_series(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a Series of pandas, which has an index."""
+    """True for a Series of pandas, which has an index."""
     return _is_of(value, "pandas", "Series")
 
 
 def is_sparse(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a sparse matrix or array of scipy."""
+    """True for a sparse matrix or array of scipy."""
     return _is_of(value, "scipy.sparse", "sparray", "spmatrix")
 
 
 def is_torch_tensor(value: Any) -> TypeGuard[Any]:
-    """Whether a value is a tensor of PyTorch."""
+    """True for a tensor of PyTorch."""
     return _is_of(value, "torch", "Tensor")
 
 
 def keys_of(column: Any) -> np.ndarray:
-    """Returns ids or groups, as objects where NumPy would make others of them.
+    """Returns ids or groups as an array, of objects if NumPy would change them.
 
-    Times would lose their zone, or become integers where they are in nanoseconds. Of a
-    list that holds numbers and strings, all would be strings, and tuples would be rows.
+    NumPy would drop the zone of times, and turn times in nanoseconds into integers. It
+    would turn a list of numbers and strings into strings, and tuples into rows.
     """
     if not isinstance(column, (list, tuple)):
         array = np.asarray(column)
         if array.dtype.kind not in "mM" or array.ndim != 1:
             return array
         entries = array.tolist() if column is array else list(column)
-        # `tolist` makes integers of nanoseconds, because dates of Python cannot hold them.
+        # `tolist` turns nanoseconds into integers, because Python's dates cannot hold them.
         column = list(array) if any(isinstance(x, int) for x in entries) else entries
     return np.fromiter(column, object, len(column))
 
 
 def hold_text(ids: Any) -> bool:
-    """Whether a list, an array or a Series holds strings first of all."""
+    """True if the first entry of a list, an array or a Series is a string."""
     if is_of_jax(ids) or not np.iterable(ids):
         return False
     listed: Iterable[Any] = ids
@@ -163,7 +163,7 @@ def hold_text(ids: Any) -> bool:
 
 
 def hashable_ids(ids: Any) -> list[Any]:
-    """Returns ids of any library as keys of a dict, in which equal ones are equal."""
+    """Returns ids of any library as keys of a dict; equal ids are equal keys."""
     if hasattr(ids, "to_list") or not hasattr(ids, "__array__") or ids.dtype == object:
         # Times of a Series keep their zone.
         keys = ids.to_list() if hasattr(ids, "to_list") else [*ids]
@@ -172,14 +172,14 @@ def hashable_ids(ids: Any) -> list[Any]:
         return keys
     array = np.asarray(ids)
     if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] == "ns":
-        # `tolist` makes integers of nanoseconds: read microseconds if these are exact.
+        # `tolist` turns nanoseconds into integers, so read microseconds if they are exact.
         rounded = array.astype(f"{array.dtype.kind}8[us]")
         return rounded.tolist() if (rounded == array).all() else [*array]
     return array.tolist()
 
 
 def lookup_keys(ids: Any) -> list[Any]:
-    """Returns ids as keys of a dict, in which a day is its midnight, as in pandas."""
+    """Returns ids as keys of a dict; a date becomes its midnight, as in pandas."""
     keys = hashable_ids(ids)
     if not any(type(key) is datetime.date for key in keys[:1]):
         return keys
@@ -191,14 +191,14 @@ def lookup_keys(ids: Any) -> list[Any]:
 
 
 def refuse_masked(name: str, value: object, cure: str | None = None) -> None:
-    """Raises `TypeError` if this is a masked array, or a list with one, at any depth."""
+    """Raises `TypeError` for a masked array, or a list that holds one at any depth."""
     if isinstance(value, np.ma.MaskedArray):
         cure = cure or f"{name}.filled(0), and mask=~numpy.ma.getmaskarray({name})"
         raise TypeError(
             f"{name}: got a masked NumPy array, whose mask would be lost; pass {cure}"
         )
     if isinstance(value, (list, tuple)):
-        # The few types that a list of many numbers has.
+        # A list of many numbers has few types, so check types rather than entries.
         nested = (list, tuple, np.ma.MaskedArray)
         if any(issubclass(kind, nested) for kind in {*map(type, value)}):
             for part in value:
@@ -211,7 +211,7 @@ def is_missing(value: object) -> bool:
 
 
 def _equals_itself(value: object) -> bool:
-    """Whether a value is not missing: NaN differs from itself, and pandas.NA raises."""
+    """True unless a value is missing: NaN differs from itself, and pandas.NA raises."""
     try:
         return bool(value == value)
     except (TypeError, ValueError):
@@ -221,7 +221,7 @@ def _equals_itself(value: object) -> bool:
 def refuse_missing(
     name: str, cells: Any, cure: str = "a value there", places: Any = None
 ) -> None:
-    """Raises if a cell of a list or an array is missing, with the first place."""
+    """Raises if a cell of a list or an array is missing, and says at which place."""
     is_table = isinstance(cells, np.ndarray) and cells.ndim != 1
     places = itertools.count() if places is None else places
     of_cells = zip(places, cells, strict=False)
@@ -231,13 +231,13 @@ def refuse_missing(
 
 
 def named(columns: object, name: str = "columns") -> dict[str, object]:
-    """Returns the arrays of a dict of columns under the names that messages have."""
+    """Returns the columns of a dict, keyed by the names that messages use for them."""
     columns = columns if isinstance(columns, Mapping) else {}
     return {f"{name}[{key!r}]": column for key, column in columns.items()}
 
 
 def frames_among(**arguments: object) -> dict[str, object]:
-    """Returns the arguments that are frames of pandas, whose index is that of lists."""
+    """Returns the arguments that are frames of pandas, whose index has the lists."""
     return {name: value for name, value in arguments.items() if is_pandas_frame(value)}
 
 
@@ -245,18 +245,18 @@ def same_index(
     of_items: Mapping[str, Any] | None = None,
     of_lists: Mapping[str, Any] | None = None,
 ) -> None:
-    """Raises if frames and Series, which are read by position, have other indexes.
+    """Raises if frames and Series that are read by position have different indexes.
 
-    Frames of polars have no index, but names of columns.
+    Frames of polars have no index, so only the names of their columns are compared.
 
     Args:
         of_items: Arguments of any form with the same items: `[items]` or `[lists, items]`.
-        of_lists: Arguments of the same lists: `[lists]`, or frames whose columns are other
-            items. A Series is `[lists]`.
+        of_lists: Arguments of the same lists: `[lists]`, or frames whose columns may be
+            different items. A Series is `[lists]`.
     """
     if not {"pandas", "polars"} & sys.modules.keys():
         return
-    known: dict[str, tuple[str, Any]] = {}  # for each axis, whose index it is
+    known: dict[str, tuple[str, Any]] = {}  # for each axis, the first argument's index
     for has_items, arguments in ((True, of_items), (False, of_lists)):
         for name, value in (arguments or {}).items():
             axes: list[tuple[str, Any]] = []
@@ -279,19 +279,19 @@ def same_index(
 
 
 def _are_same(index: Any, of_owner: Any) -> bool:
-    """Whether two indexes of pandas, or lists of names, hold the same in the same order."""
+    """True if two indexes of pandas, or lists of names, have equal entries in one order."""
     if isinstance(index, list) or isinstance(of_owner, list):
         return [*index] == [*of_owner]
     return index.equals(of_owner)
 
 
 def _are_numbered(names: list[Any]) -> bool:
-    """Whether polars made up these names of columns, which say nothing then."""
+    """True if polars made up these names of columns, which then mean nothing."""
     return names == [f"column_{i}" for i in range(len(names))]
 
 
 def refuse_other_order(name: str, ids: Any) -> None:
-    """Raises if a Series holds the ids of rows, which its index counts in another order."""
+    """Raises if the index of a Series of row ids counts the rows in another order."""
     if not is_series(ids) or ids.index.is_monotonic_increasing:
         return
     if {*ids.index.tolist()} == {*range(len(ids))}:
@@ -322,12 +322,13 @@ def by_ids(
 
     Args:
         name: The argument, for messages.
-        value: Data of any form; what has no labels is returned as it is.
-        ids: The ids; None is 0, 1, … as far as the data goes.
-        unit: What the axis holds, in the plural. Of "items", columns named like ids of
-            items are labels, and of others those named like ids of lists. Of lists,
-            labels beside the ids are left out.
-        as_array: Reads the values of labelled data: `keys_of` if they are ids themselves.
+        value: Data of any form; data without labels is returned unchanged.
+        ids: The ids; None for 0, 1, … up to the length of the data.
+        unit: A plural for the entries of the axis. For "items", labels are in the column
+            that is named like ids of items, and other labels than the ids raise. For
+            other units, labels are in the column that is named like ids of lists, and
+            labels that are not among the ids are left out.
+        as_array: Reads the values of labelled data; `keys_of` if the values are ids too.
     """
     id_names = _ITEMS if unit == "items" else _LISTS
     labels, values = _parts(name, value, id_names, as_array)
@@ -335,13 +336,13 @@ def by_ids(
 
 
 def ids_of_items(name: str, value: Any) -> list[Any] | None:
-    """Returns the ids with which data of items is labelled, as keys of a dict, or None."""
+    """Returns the ids that label data of items, as keys of a dict; None without labels."""
     labels, _ = labelled_items(name, value)
     return None if labels is None else lookup_keys(labels)
 
 
 def labelled_items(name: str, value: Any) -> tuple[list[Any] | None, Any]:
-    """Returns the ids of items in labelled data, or None, and the values beside them."""
+    """Returns the ids of items in labelled data, or None, and the values of these items."""
     labels, values = _parts(name, value, _ITEMS)
     return (None if labels is None else list(keys_of(labels))), values
 
@@ -352,7 +353,7 @@ def by_items(name: str, value: Any, num_items: int | None = None) -> Any:
 
 
 def has_item_ids(frame: Any) -> bool:
-    """Whether a frame has a row for each item: a column of ids, and one of values."""
+    """True if a frame has a row for each item: one column of ids, and one of values."""
     keys = [*as_frame(frame, "a mask").columns]
     return len(keys) == 2 and any(
         _is_named_by(names, key) for names in (_ITEMS, _UNNAMED) for key in keys
@@ -366,9 +367,9 @@ def by_items_of_rows(
 
     Args:
         name: The argument, for messages.
-        value: Data of any form; what has no labels is returned as it is.
-        units: What the rows are, such as "users"; None if they have no ids.
-        ids: The ids of rows and of items; None for 0, 1, ….
+        value: Data of any form; data other than a frame is returned unchanged.
+        units: A plural for the rows, such as "users"; None if rows have no ids.
+        ids: The ids of rows and the ids of items; None for 0, 1, ….
     """
     if not is_frame(value):
         return value
@@ -386,7 +387,7 @@ def by_items_of_rows(
 
 
 def parts_of_tasks(frame: Any) -> list[tuple[Any, Any]]:
-    """Splits a frame by its column or level of the index that is called task, if any."""
+    """Splits a frame by its column or index level of tasks; [] if it has none."""
     if is_pandas_frame(frame) and "task" in frame.index.names:
         frame = frame.reset_index()
     keys = [key for key in frame.columns if _is_named_by(_TASKS, key)]
@@ -403,8 +404,9 @@ def list_columns(
 ) -> tuple[Any, dict[Any, Any]]:
     """Splits a frame with a row for each list into the ids of lists and other columns.
 
-    Ids are the column that is named like them, or else the index. Where that has no name,
-    and only numbers, a column of integers or strings may be the ids, and raises.
+    Ids are the column that is named like ids, or else the index. Without an index, or with
+    an unnamed index of integers, a column that looks like ids raises, unless it has the
+    name of a metric.
     """
     labels, values = _index_of(name, frame, _LISTS)
     columns = {key: values[key] for key in values.columns}
@@ -423,7 +425,7 @@ def list_columns(
 
 
 def _looks_like_ids(column: np.ndarray) -> bool:
-    """Whether a column without a known name holds ids, which pandas may make floats."""
+    """True if the values of a column may be ids, which pandas may have made floats."""
     if column.dtype.kind != "f":
         return column.dtype.kind != "b"
     is_whole = bool((column % 1 == 0).all())
@@ -431,10 +433,10 @@ def _looks_like_ids(column: np.ndarray) -> bool:
 
 
 def key_of_ids(columns: Mapping[Any, Any]) -> Any:
-    """Returns the key of a dict of columns that has the ids of lists, or None."""
+    """Returns the key of the column that holds the ids of lists, or None."""
     for key, column in columns.items():
         if _is_named_by(_LISTS, key) and isinstance(column, (list, tuple, np.ndarray)):
-            # Values of a system that is called so repeat, or are fractions.
+            # A system may have such a name, but its values repeat or are fractions.
             ids = np.asarray(column)
             if ids.dtype.kind in "iuU" and np.unique(ids).size == ids.size > 1:
                 return key
@@ -442,7 +444,7 @@ def key_of_ids(columns: Mapping[Any, Any]) -> Any:
 
 
 def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) -> Any:
-    """Returns values in the order of ids, whose labels may stand in another."""
+    """Returns values in the order of ids; labels may be in another order."""
     keys = lookup_keys(labels)
     listed = lookup_keys(range(len(keys)) if ids is None else ids)
     if keys == listed:
@@ -450,7 +452,7 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
     refuse_missing(f"the id of {unit} in {name}", keys)
     slots = {key: slot for slot, key in enumerate(keys)}
     is_other = any(key not in slots for key in listed)
-    # Lists that are not evaluated may have labels, but items that there are not may not.
+    # Labels of lists that are not evaluated are ignored; labels of unknown items raise.
     is_other |= unit == "items" and len(keys) > len(listed)
     if is_other or len(slots) < len(keys):
         problem = "has some labels more than once"
@@ -460,21 +462,21 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
                 ", ".join(map(repr, names[:3])) + ", …" * (len(names) > 3)
                 for names in (keys, unlisted, listed)
             )
-            # The first labels may be the same on both sides.
+            # Name absent labels, because the first labels may be equal on both sides.
             absent = f" without {absent} ({len(unlisted)})," if unlisted else ""
             problem = (
-                f"has the labels {labels},{absent} which are not those of the {unit} "
+                f"has the labels {labels},{absent} which are not the ids of the {unit}, "
                 f"{expected}"
             )
         raise ValueError(
-            f"{name} {problem}; pass a value for each of the {unit}, or, if they are in "
-            "their order, the values alone as an array (.to_numpy() of a Series)"
+            f"{name} {problem}; pass a value for each of the {unit}, or, if the values are "
+            "in their order, the values alone as an array (.to_numpy() of a Series)"
         )
     return values[[slots[key] for key in listed]]
 
 
 def read_labelled(name: str, value: Any) -> tuple[Any, np.ndarray]:
-    """Returns the ids of lists in a Series or a frame, and the values beside them."""
+    """Returns the ids of lists in a Series or a frame, and the values of these lists."""
     labels, values = _parts(name, value, _LISTS)
     return (range(len(values)) if labels is None else labels), values
 
@@ -491,7 +493,7 @@ def _parts(
     if is_frame(value):
         value = as_frame(value, name)
         labels, columns = _index_of(name, value, id_names)
-        # A single column beside that of the ids is the values themselves.
+        # A single column beside the column of ids holds the values themselves.
         if labels is not getattr(value, "index", None) and columns.shape[1] == 1:
             return labels, as_array(columns[columns.columns[0]])
         return labels, np.asarray(columns)
@@ -501,7 +503,7 @@ def _parts(
             return list(value), as_array(list(value.values()))
         except ValueError as error:
             raise ValueError(
-                f"{name}: values differ in length; pass as many numbers for each key"
+                f"{name}: values differ in length; pass equally many for each key"
             ) from error
     return None, value
 
@@ -510,10 +512,10 @@ def _index_of(name: str, frame: Any, id_names: re.Pattern[str]) -> tuple[Any, An
     """Returns the labels of the rows of a frame, or None, and its other columns."""
     keys = [key for key in frame.columns if _is_named_by(id_names, key)]
     unnamed = [key for key in frame.columns if _is_named_by(_UNNAMED, key)]
-    # Beside ids, what an index without a name left behind are numbers of rows.
+    # If there are ids, a column that an unnamed index left behind only numbers the rows.
     dropped, keys = [*keys, *unnamed], keys or unnamed
     index = frame.index if is_pandas_frame(frame) else None
-    # An index that is named like ids stands beside them; any other is that of rows.
+    # An index that is named like ids counts as ids too; any other index numbers the rows.
     names = [index.name] if index is not None else []
     names = [*keys, *(key for key in names if _is_named_by(id_names, key))]
     if keys and len(names) > 1:
@@ -528,8 +530,8 @@ def _index_of(name: str, frame: Any, id_names: re.Pattern[str]) -> tuple[Any, An
 
 
 def _is_named_by(pattern: re.Pattern[str], key: object) -> bool:
-    # Beside columns of several levels, that of an index is ("list", "") or, in CSV,
-    # ("list", "Unnamed: 0_level_1").
+    # If columns have several levels, the column of an index has the key ("list", "") or, in
+    # CSV, ("list", "Unnamed: 0_level_1").
     parts = list(key) if isinstance(key, tuple) else [key]
     texts = [
         re.sub(r"[\s_-]", "", part).lower() for part in parts if isinstance(part, str)

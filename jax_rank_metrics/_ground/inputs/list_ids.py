@@ -1,4 +1,4 @@
-"""The ids of lists, of any kind: `jrm.hash_ids`, `jrm.pack`, and weights by id."""
+"""Ids of lists, of any kind: `jrm.hash_ids`, `jrm.pack`, and weights by id."""
 
 import hashlib
 import itertools
@@ -25,17 +25,18 @@ from jax_rank_metrics._ground.inputs.libraries import (
 
 _INT32 = np.iinfo(np.int32)
 
-# What makes the list of each item from the sizes of lists, which gradient boosting reads.
+# The code that makes each item's list from the sizes of lists, which gradient boosting
+# libraries take.
 IDS_OF_SIZES = "np.repeat(np.arange(len(sizes)), sizes)"
 
 
 def hash_ids(ids: types.ListIds) -> np.ndarray:
     """Hashes ids of lists to pairs of int32, the same in every process and on every host.
 
-    `bootstrap` does so by itself; inside `jax.jit`, where there are no strings, pass it
-    these pairs. Strings and bytes are hashed by BLAKE2b; that two of a billion share their
-    hash has a probability of 3 %. Integers of up to 64 bits keep all of their bits, and
-    have the same draws as the integers themselves.
+    `bootstrap` hashes ids by itself. Inside `jax.jit`, where arrays cannot hold strings,
+    pass it these pairs. Strings and bytes are hashed by BLAKE2b; among a billion of them,
+    any two share a hash with a probability of 3 %. Integers of up to 64 bits keep all of
+    their bits, and `bootstrap` draws the same for their pairs as for the integers.
 
     Args:
         ids: `[*lists]` strings, bytes or integers of up to 64 bits.
@@ -44,7 +45,7 @@ def hash_ids(ids: types.ListIds) -> np.ndarray:
         `[*lists, 2]` int32.
 
     Raises:
-        TypeError: if ids are neither, or are traced.
+        TypeError: if ids are of another kind, or are traced.
         ValueError: if an integer has more than 64 bits.
 
     >>> hash_ids([7, -1, 2**40 + 7]).tolist(), hash_ids(["q7"]).shape
@@ -56,8 +57,9 @@ def hash_ids(ids: types.ListIds) -> np.ndarray:
 
 
 def list_ids(ids: Any) -> jax.Array:
-    """Returns ids as int32 `[*lists]` where all fit, and else as pairs `[*lists, 2]`.
+    """Returns ids as int32 `[*lists]` if all fit, and else as pairs `[*lists, 2]`.
 
+    For integers that JAX holds, the dtype decides: uint32, int64 and uint64 become pairs.
     Pairs that were hashed before are int32 already, and stay.
     """
     if not is_of_jax(ids) or arrays.is_wide(ids):
@@ -83,9 +85,9 @@ def _on_host(ids: Any) -> np.ndarray:
     try:
         array = np.asarray(ids)
     except (TypeError, ValueError, RuntimeError):
-        return arrays.numpy_array("ids", ids)  # raises, and says why
+        return arrays.numpy_array("ids", ids)  # raises, with the reason
     if array.dtype.kind not in "iu" and isinstance(ids, Sequence):
-        # Of a list of numbers and strings NumPy makes strings, of large numbers floats.
+        # NumPy would turn numbers beside strings into strings, large numbers into floats.
         return np.asarray(ids, object)
     if array.dtype.kind in "UST" or array.dtype == object:
         return array
@@ -135,7 +137,8 @@ class Packing(NamedTuple):
         segment_ids: `[items]` int32, the list of every item, counted from 0.
         num_segments: The number of lists, or of known ids.
         ids: `[num_segments]`, the id of every list, in order of first appearance, or the
-            known ids. Results of drivers call these `list_ids`, and so may you.
+            known ids. `list_ids` is the same array, under the name that results of drivers
+            have for it.
     """
 
     segment_ids: np.ndarray
@@ -144,11 +147,11 @@ class Packing(NamedTuple):
 
     @property
     def list_ids(self) -> np.ndarray:
-        """The `ids`, under the name that results of drivers have for them."""
+        """The `ids`, under the name that results of drivers use."""
         return self.ids
 
     def __repr__(self) -> str:
-        """Shows how many items and lists there are."""
+        """Shows the numbers of items and of lists, and the first ids."""
         first = ", ".join(map(repr, self.ids[:3].tolist()))
         dots = ", …" if len(self.ids) > 3 else ""
         return (
@@ -161,40 +164,40 @@ class Packing(NamedTuple):
 def pack(
     query_ids: Iterable[Hashable], known: Iterable[Hashable] | None = None
 ) -> Packing:
-    """Numbers lists by their ids, for flat arrays such as those of LETOR and MSLR files.
+    """Numbers lists by their ids, for flat arrays such as LETOR and MSLR files hold.
 
-    Of the sizes of lists, as LightGBM and XGBoost take them, the ids are
+    If you have the sizes of lists, as LightGBM and XGBoost take them, the ids are
     `np.repeat(np.arange(len(sizes)), sizes)`.
 
     The items of a list need not be neighbours. This runs on the host, so call it outside
     `jax.jit`. `num_segments` is static: each number of lists compiles its own program. A
-    loop over parts of a file may pass any larger number instead, since lists without
-    items do not count.
+    loop over parts of a file may pass the same larger number every time, since lists
+    without items do not count.
 
-    A number means its list only within one call: ids are numbered as they appear, so that
-    the same id has other numbers in train and in test, or in two parts of a file. Where
-    numbers must mean the same everywhere, as those of users with an embedding or of groups
-    whose states are merged, pass all ids there are as `known`.
+    A number means its list only within one call. Ids are numbered as they appear, so the
+    same id may have different numbers in train and in test, or in two parts of a file. If
+    numbers must mean the same everywhere, such as the numbers of users with an embedding,
+    or of groups whose states are merged, pass all possible ids as `known`.
 
     Args:
         query_ids: `[items]`, the id of each item's list, as a list or an array of NumPy,
             pandas or JAX. Ids are integers of any size, strings, or any keys of dicts;
             floats must be whole numbers.
-        known: The vocabulary: all ids there are, once each, or the `ids` of an earlier
-            packing. An id has the number of its place there, and `num_segments` is their
-            number, whichever of them appear.
+        known: The vocabulary: all possible ids, once each, or the `ids` of an earlier
+            packing. An id's number is its place in `known`, and `num_segments` is the
+            length of `known`, even if some of its ids do not appear.
 
     Returns:
         `segment_ids` and `num_segments`, for all calls that accept them, and `ids`, the
-        id of the list that each value belongs to. Calls take it whole, too, as
-        `segment_ids=packed`; values that were packed in two orders are compared by
-        `compare(a, b, ids=(packed_a.ids, packed_b.ids))`.
+        id of the list that each value belongs to. Calls also take the whole result, as
+        `segment_ids=packed`. If two systems were packed in different orders, compare their
+        values by `compare(a, b, ids=(packed_a.ids, packed_b.ids))`.
 
     Raises:
-        ValueError: if there is more than one axis, an id is missing (None or NaN), or
-            is a float that is not whole, or so large that its neighbours are the same; if
-            an id is not known, or known twice; if there is no list, since `num_segments`
-            is at least 1 everywhere.
+        ValueError: if there is more than one axis; if an id is missing (None or NaN), or
+            is a float that is not whole, or so large that its dtype cannot tell it from
+            its neighbours; if an id is not in `known`, or is in it twice; if there is no
+            list, since `num_segments` is at least 1 everywhere.
         TypeError: if ids are traced, or cannot be the keys of a dict.
 
     >>> train = pack(["q7", "q30", "q7"])
@@ -224,9 +227,9 @@ def numbered(name: str, values: Iterable[Hashable], places: Any = None) -> Packi
     """Numbers ids as `pack` does.
 
     Args:
-        name: What errors call the argument.
+        name: The name of the argument, for errors.
         values: The ids.
-        places: What errors call the place of each id; None for their indices.
+        places: The place of each id, for errors; None for their indices.
     """
     if isinstance(values, Tracer):
         raise TypeError(f"{name} is traced; pass ids outside of jax.jit")
@@ -243,13 +246,13 @@ def numbered(name: str, values: Iterable[Hashable], places: Any = None) -> Packi
     _, first_indices, inverse = np.unique(ids, return_index=True, return_inverse=True)
     is_first = np.zeros(ids.shape, bool)
     is_first[first_indices] = True
-    # NumPy sorts ids by value; lists are numbered in order of first appearance.
+    # NumPy sorts ids by value, but lists are numbered in order of first appearance.
     numbers = np.cumsum(is_first, dtype=np.int32) - 1
     return Packing(numbers[first_indices][inverse], first_indices.size, ids[is_first])
 
 
 def repeated_id(packed: Packing) -> Hashable | None:
-    """Returns the id that stands most often, or None if each stands once."""
+    """Returns the id that occurs most often, or None if each occurs once."""
     counts = np.bincount(packed.segment_ids)
     if counts.max(initial=0) <= 1:
         return None
@@ -257,7 +260,7 @@ def repeated_id(packed: Packing) -> Hashable | None:
 
 
 def _pack_known(packed: Packing, vocabulary: Packing) -> Packing:
-    """Renumbers lists by the numbers that their ids have in a vocabulary."""
+    """Renumbers lists by the places of their ids in a vocabulary."""
     known = vocabulary.ids.tolist()
     if len(vocabulary.segment_ids) > len(known):
         repeated = known[int(np.argmax(np.bincount(vocabulary.segment_ids) > 1))]
@@ -268,7 +271,7 @@ def _pack_known(packed: Packing, vocabulary: Packing) -> Packing:
     if unknown:
         index = int(np.argmax(packed.segment_ids == ids.index(unknown[0])))
         raise ValueError(
-            f"query_ids is {unknown[0]!r} at {index}, which is not in known, as are "
+            f"query_ids is {unknown[0]!r} at {index}, which is not in known; known lacks "
             f"{len(unknown)} of {len(ids)} ids; pass the ids of all data as known, or "
             "leave these items out"
         )
@@ -293,7 +296,7 @@ def _pack_objects(name: str, ids: np.ndarray, listed: bool, places: Any) -> Pack
     query_ids = np.empty(len(numbers), object)
     query_ids[:] = list(numbers)
     if listed and len({type(query_id) for query_id in numbers}) == 1:
-        # A list of strings or ints becomes an array of these, unless that changes any.
+        # A list of strings or ints becomes an array of them, unless that changes an id.
         typed = np.array(list(numbers))
         became_floats = typed.dtype.kind == "f" and not isinstance(query_ids[0], float)
         if typed.ndim == 1 and typed.tolist() == list(numbers) and not became_floats:
@@ -302,7 +305,7 @@ def _pack_objects(name: str, ids: np.ndarray, listed: bool, places: Any) -> Pack
 
 
 def _check_whole(name: str, ids: np.ndarray, places: Any) -> None:
-    """Raises on floats that are fractions, NaN, or too large to tell integers apart."""
+    """Raises for floats that are fractions, NaN, or too large to tell integers apart."""
     limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
     bad = ~(np.floor(ids) == ids) | ~(np.abs(ids) < limit)
     if bad.any():
@@ -315,15 +318,15 @@ def _check_whole(name: str, ids: np.ndarray, places: Any) -> None:
 
 
 def refuse_sizes(name: str, ids: Any, items_name: str, shape: Sequence[int]) -> None:
-    """Raises if there are fewer ids than items, as where the sizes of lists were passed.
+    """Raises if there are fewer ids than items: sizes of lists were probably passed.
 
-    Only shapes are read, so that ids may be traced, and may be sizes that `pack` numbered.
+    Only shapes are read, so ids may be traced, and may be sizes that `pack` numbered.
 
     Args:
         name: The argument that holds the list of each item.
-        ids: Its value.
+        ids: The value of that argument.
         items_name: An argument with an entry for each item.
-        shape: The shape of that.
+        shape: The shape of `items_name`.
     """
     if np.ndim(ids) == len(shape) == 1 and np.shape(ids)[0] < shape[0]:
         raise ValueError(
@@ -334,17 +337,17 @@ def refuse_sizes(name: str, ids: Any, items_name: str, shape: Sequence[int]) -> 
 
 @messages.short_errors()
 def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
-    """Returns the weight of each list, `[lists]` float32, as the ids order them.
+    """Returns the weight of each list, `[lists]` float32, in the order of the ids.
 
     Args:
         value: The argument `list_weights`: numbers in the order of lists, or a Series, a
-            dict or a frame by id; None is passed on.
+            dict or a frame by id; for None, None is returned.
         ids: The id of each list.
-        units: What the lists are, in the plural.
+        units: A plural for the lists, such as "users".
 
     Raises:
-        ValueError: if there is not one weight for each list, at least 0 and finite; or as
-            `check_weights`.
+        ValueError: unless there is one weight for each list, at least 0 and finite; or
+            from `check_weights`.
     """
     if value is None:
         return None
@@ -370,7 +373,7 @@ _LARGEST_WEIGHT = 1e12
 def check_weights(name: str, value: object) -> None:
     """Raises if sums of positive weights of lists might overflow or vanish in float32.
 
-    Those of JAX are left alone, since nobody waits for them here.
+    Weights in JAX arrays are not checked, because reading them would wait for the device.
     """
     if (weights := arrays.on_host(name, value)) is None:
         return
@@ -382,9 +385,10 @@ def check_weights(name: str, value: object) -> None:
     if not np.isfinite(positive).all():
         cure = "pass finite numbers"
     elif (positive / positive.max()).min() * _LARGEST_WEIGHT < 1:
-        cure = f"pass 0 for those far below the largest, {positive.max():g}, and {cure}"
+        cure = (
+            f"pass 0 for weights far below the largest, {positive.max():g}, and {cure}"
+        )
     raise ValueError(
-        f"{name} holds {positive[is_wrong][0]:g}, beyond "
-        f"{1 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}, of which sums in "
-        f"float32 are exact enough; {cure}"
+        f"{name} holds {positive[is_wrong][0]:g}, but sums in float32 are exact enough "
+        f"only for weights from {1 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}; {cure}"
     )

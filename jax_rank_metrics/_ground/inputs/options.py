@@ -1,4 +1,4 @@
-"""Static arguments, and those of a whole call: cutoffs, choices, keys, mesh axes."""
+"""Arguments that are static or concern a whole call: cutoffs, choices, keys, mesh axes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,12 +17,12 @@ MAX_FLOAT32 = 2.0**128  # numbers of at least this are infinite in float32
 
 
 def is_integer(value: object) -> TypeGuard[int | np.integer]:
-    """Whether this is a Python or NumPy integer; bools and JAX arrays are not."""
+    """True for a Python or NumPy integer; False for bools and JAX arrays."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def is_scalar_number(value: object) -> TypeGuard[float | jax.Array]:
-    """Whether this is a single number: one of Python, or an array without axes."""
+    """True for a single number: a Python number, or an array without axes."""
     return isinstance(value, SupportsFloat) and not getattr(value, "ndim", 0)
 
 
@@ -47,7 +47,7 @@ def cutoffs(k: types.Cutoffs) -> tuple[int | share | None, ...]:
 
 @messages.short_errors()
 def rank_cutoffs(k: types.RankCutoffs) -> tuple[int | None, ...]:
-    """Returns what `cutoffs` returns, where shares of a list are refused."""
+    """Returns the cutoffs of `k` as `cutoffs` does, but refuses shares of a list."""
     ks = cutoffs(k)
     for cutoff in ks:
         if isinstance(cutoff, share):
@@ -89,9 +89,9 @@ def cuts(ks: Sequence[object]) -> tuple[types.Cut, ...]:
 
 
 def deepest(ks: Sequence[types.Cut | share]) -> int | None:
-    """Returns the largest cutoff, or None where one of them may reach the whole list.
+    """Returns the largest cutoff, or None if a cutoff may reach the whole list.
 
-    That is None itself, a share of the list, or an array of cutoffs.
+    Such a cutoff is None, a share of the list, or an array of cutoffs.
     """
     numbers = [k for k in ks if isinstance(k, int)]
     return max(numbers) if len(numbers) == len(ks) else None
@@ -112,7 +112,7 @@ def positive_integer(name: str, value: object, limit: float = math.inf) -> int:
 
 @messages.short_errors()
 def index(name: str, value: object) -> int:
-    """Returns a static integer of at least 0 that is an index of int32."""
+    """Returns a static integer from 0 to `MAX_INT32`."""
     if not is_integer(value):
         raise TypeError(f"{name} is {value!r}; pass a Python int, it is static")
     if not 0 <= value <= MAX_INT32:
@@ -124,7 +124,7 @@ def index(name: str, value: object) -> int:
 def option(name: str, value: object, literal: Any, alternative: str = "") -> None:
     """Raises unless `value` is one of the choices of a `Literal`, or of a collection.
 
-    `alternative` opens the list of choices in the message, as "None or " does.
+    `alternative` stands before the list of choices in the message, such as "None or ".
     """
     choices = get_args(literal) or literal
     if not isinstance(value, str) or value not in choices:
@@ -136,7 +136,7 @@ def option(name: str, value: object, literal: Any, alternative: str = "") -> Non
 def _number(
     name: str, value: object, is_legal: Callable[[Any], bool], expected: str
 ) -> float:
-    """Returns a static number as a float; `expected` has a gap for what it is."""
+    """Returns a static number as a float; `expected` has a gap for the word "number"."""
     if not _is_number(value):
         raise TypeError(f"{name} is {value!r}; pass {expected.format('Python number')}")
     if not is_legal(value) or abs(value) >= MAX_FLOAT32:
@@ -153,7 +153,7 @@ def flag(name: str, value: object) -> None:
 
 
 def check_undefined(undefined: object) -> None:
-    """Raises unless `undefined` is one of its choices, or None for what values say."""
+    """Raises unless `undefined` is one of its choices, or None for the values' default."""
     if undefined is not None:
         option("undefined", undefined, types.Undefined)
 
@@ -174,7 +174,7 @@ def open_fraction(name: str, value: object) -> float:
 
 
 def fraction(name: str, value: object) -> float:
-    """Returns a static number from 0 to 1, these included."""
+    """Returns a static number from 0 to 1, inclusive."""
     return _number(name, value, lambda x: 0 <= x <= 1, "a {} from 0 to 1")
 
 
@@ -184,8 +184,8 @@ def group_shares(
 ) -> tuple[float, ...]:
     """Returns static shares of groups, at least 0 and not all 0, as floats.
 
-    Without `num_groups`, there may be any number of groups. `alternative` closes the
-    message with what else may be passed.
+    If `num_groups` is None, there may be any number of groups. The message ends with
+    `alternative`: it says what may be passed instead.
     """
     if not isinstance(value, tuple) or num_groups not in (None, len(value)):
         size = "" if num_groups is None else f"{num_groups} "
@@ -201,10 +201,10 @@ def group_shares(
 
 @messages.short_errors()
 def axis_names(name: str, value: object) -> types.AxisNames | None:
-    """Returns the name of one mesh axis, or a tuple of names; passes None on.
+    """Returns the name of one mesh axis, or a tuple of names; None stays None.
 
-    Raises unless all of them are manual in this context. Inside `jax.shard_map`, the
-    manual axes are those that the function is mapped over.
+    Raises unless all axes are manual in this context. Inside `jax.shard_map`, an axis is
+    manual if the function is mapped over it.
     """
     if value is None:
         return None
@@ -223,7 +223,7 @@ def axis_names(name: str, value: object) -> types.AxisNames | None:
 
 
 def prng_key(key: object) -> jax.Array:
-    """Returns one typed key, made from a typed key or from the raw data of one."""
+    """Returns one typed key, from a typed key or the raw data of a key."""
     cure = "pass one key, as made by jax.random.key(0)"
     if not isinstance(key, (jax.Array, np.ndarray)):
         raise TypeError(f"key: got {type(key).__name__}; {cure}")

@@ -1,4 +1,4 @@
-"""Lists of any length as padded arrays: `jrm.pad_lists`, ids of any kind, and blocks."""
+"""Padded arrays of lists of any length: `jrm.pad_lists`, ids of any kind, and blocks."""
 
 import itertools
 from collections import Counter
@@ -13,12 +13,12 @@ from jax_rank_metrics._ground.inputs import libraries
 from jax_rank_metrics._ground.inputs.arrays import kind_of
 from jax_rank_metrics._ground.inputs.options import is_integer, positive_integer
 
-# What to pass instead of lists with masked items.
+# The advice in errors about lists with masked items.
 _COMPRESSED = "rows.compressed(), the items of each list that exist"
-# What to do where two arguments have other queries.
+# The advice in errors about two arguments with different queries.
 _SAME_QUERIES = (
     "pass the same queries to both, at least one, or call jrm.join, whose missing= and "
-    "unjudged= say what becomes of queries of one side alone"
+    "unjudged= say what becomes of queries that only one side has"
 )
 
 
@@ -32,17 +32,17 @@ def pad_lists(
 
     A jitted function is compiled once for every shape. Therefore both axes are padded to
     the next of the sizes 1, 2, 3, 4, 6, 8, 12, 16, …: powers of two, and one and a half
-    times these. An axis that already has such a length keeps it. A loop that passes its
-    batch size as `lists` compiles nothing new for a smaller last batch; one that also
-    passes `items` compiles only once.
+    times powers of two. An axis that already has such a length keeps it. A loop that
+    passes its batch size as `lists` compiles nothing new for a smaller last batch; a loop
+    that also passes `items` compiles only once.
 
-    Lists that are added are wholly masked, so they do not count in any metric; nor do
-    lists that were empty. Arguments of one number per list, such as list weights, can
-    be padded with any number.
+    Lists that are added are wholly masked, so they do not count in any metric. Empty lists
+    do not count either. Arguments of one number per list, such as list weights, can be
+    padded with any number.
 
     Args:
         *ragged: Sequences of lists of numbers, such as labels and scores: lists of lists
-            or of arrays. The lists at the same index have the same length in all of them.
+            or of arrays. Lists at the same index have the same length in all arguments.
             Lists of feature vectors, as a ranker reads them, are arrays `[n, dims]`.
         items: The exact length of the last axis, instead of the next size.
         lists: The exact number of lists, instead of the next size.
@@ -50,9 +50,9 @@ def pad_lists(
             for ids, which have no mask.
 
     Returns:
-        A NumPy array `[lists, items]` for each argument, and `[lists, items, dims]` of
-        vectors, of the dtype of its numbers (bool, integers or floats, the widest if lists
-        differ), then the mask: bool, `[lists, items]`, True where an item exists.
+        A NumPy array `[lists, items]` for each argument, or `[lists, items, dims]` for
+        vectors, in the dtype of its numbers (bool, integers or floats, the widest if lists
+        differ). Then the mask: bool, `[lists, items]`, True where an item exists.
 
     Raises:
         ValueError: if arguments differ in their number of lists, or in the length of a
@@ -120,7 +120,7 @@ def _arrays(index: int, argument: Iterable[object]) -> list[np.ndarray]:
 
 
 def _array(name: str, row: object) -> np.ndarray:
-    """Converts one list to an array of items; messages call it `name`."""
+    """Converts one list to an array of items; `name` is for messages."""
     if isinstance(row, Tracer) or (
         isinstance(row, (list, tuple)) and any(isinstance(item, Tracer) for item in row)
     ):
@@ -165,8 +165,8 @@ def next_size(min_size: int) -> int:
 def _padded(
     index: int, rows: list[np.ndarray], mask: np.ndarray, fill: types.Number
 ) -> np.ndarray:
-    """Returns the lists of argument number `index`, with `fill` where `mask` is False."""
-    # An empty Python list has no vectors, and an empty array may say how long they are.
+    """Pads the lists of argument number `index` with `fill`, where `mask` is False."""
+    # An empty Python list says nothing of its vectors; an empty array may say their length.
     shapes = {row.shape[1:]: i for i, row in enumerate(rows) if row.shape != (0,)}
     if len(shapes) > 1:
         (first, i), (second, j), *_ = shapes.items()
@@ -175,7 +175,7 @@ def _padded(
             f"list {j}; pass vectors of one length, or numbers alone"
         )
     dims = next(iter(shapes), ())
-    # NumPy makes float64 of an empty Python list: its dtype counts only if all are empty.
+    # NumPy makes an empty Python list float64, so its dtype counts only if all are empty.
     dtypes = [row.dtype for row in rows if row.size] or [row.dtype for row in rows]
     dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float32)
     try:
@@ -188,29 +188,29 @@ def _padded(
         raise ValueError(
             f"fill is {fill!r}, which {dtype} cannot hold; pass another fill"
         )
-    # Before they are joined, or an empty Python list would make floats of large integers.
+    # Cast before joining: an empty Python list would turn large integers into floats.
     items = [row.astype(dtype).reshape(len(row), *dims) for row in rows]
     padded[mask] = np.concatenate([*items, np.zeros((0, *dims), dtype)])
     return padded
 
 
 class RaggedLists(NamedTuple):
-    """Lists of any lengths, and the ids of the queries that they belong to."""
+    """Lists of any lengths, and the ids of their queries."""
 
-    query_ids: list[Any] | None  # None: 0, 1, … by position
+    query_ids: list[Any] | None  # None: lists go by position
     lists: list[list[Any]]
 
 
 class PaddedIds(NamedTuple):
-    """Arguments of `rank_ids` as integers, −1 where there is none."""
+    """Arguments of `rank_ids` as padded arrays; ids are integers, and −1 is padding."""
 
-    retrieved: np.ndarray  # [lists, retrieved]; of a single list without the first axis
+    retrieved: np.ndarray  # [lists, retrieved]; a single list has no first axis
     relevant: np.ndarray | None  # [lists, relevant]
     profile: np.ndarray | None  # [lists, profile]
     relevant_labels: np.ndarray | None  # [lists, relevant]
     profile_weights: np.ndarray | None  # [lists, profile]
     query_ids: list[Any] | None  # as in `RaggedLists`
-    # The number of each id, as text; None where ids are those that were passed.
+    # The number of each id, keyed by its text; None if the ids are the caller's integers.
     numbers: dict[str, int] | None
 
 
@@ -222,11 +222,11 @@ def ragged_lists(
     Args:
         name: The argument, for messages.
         value: A dict or a Series of pandas `{query: ids}`, or a list or an array of lists.
-        is_ordered: Whether the order of ids matters, so that sets are refused.
-        may_miss: Whether an entry that is missing in place of a list is an empty one.
+        is_ordered: True if the order of ids matters, so that sets are refused.
+        may_miss: True if a missing entry, such as None, counts as an empty list.
 
     Raises:
-        TypeError: if anything but lists is in it, such as a single string.
+        TypeError: if an entry is not a list, for example a single string.
     """
     query_ids: list[Any] | None = None
     refuse_rows(name, value, "query")
@@ -253,7 +253,7 @@ def ragged_lists(
 
 
 def refuse_rows(name: str, value: object, unit: str) -> None:
-    """Raises TypeError if a list holds rows of a table, which are tuples of one length."""
+    """Raises TypeError for a list of tuples of one length, which look like table rows."""
     if not isinstance(value, (list, tuple)) or not value:
         return
     lengths = {len(row) if isinstance(row, tuple) else 0 for row in value}
@@ -275,24 +275,27 @@ def padded_ids(
 ) -> PaddedIds | None:
     """Pads ids of `rank_ids` that are strings, have queries, or differ in number.
 
-    Integers stay, where all are from 0 and of 63 bits. Otherwise ids are numbered by their
-    first appearance, those that were retrieved first; beside strings, all are strings, as
-    in `join`. In lists −1 alone is padding, and in arrays whatever is below 0.
+    If all ids are integers from 0 to 2⁶³ − 1, they stay. Otherwise ids are compared as
+    strings, as in `join`, and numbered in order of first appearance, beginning with the
+    retrieved ids. In lists, only −1 is padding; in arrays of integers, every number below 0
+    is.
 
     Args:
         retrieved_ids: As for `ragged_lists`; or a single list of strings or integers.
         relevant_ids: The same, in any order; or a dict `{query: {id: label}}`; or None.
-        relevant_labels: Lists like those of `relevant_ids`, or None.
-        names: What messages call the first two. Of two rankings, both are in rank order.
+        relevant_labels: Labels, in lists of the same form as `relevant_ids`; or None.
+        names: The names of the first two arguments. If the second is not "relevant_ids",
+            both arguments are rankings, and so in rank order.
         profile_ids: As `retrieved_ids`, in any order; or None.
-        profile_weights: Lists like those of `profile_ids`, or None.
+        profile_weights: Weights, in lists of the same form as `profile_ids`; or None.
 
     Returns:
-        None if arrays of integers hold all ids.
+        None if no padding is needed, because arrays of integers hold all ids.
 
     Raises:
-        ValueError: if they have other queries, or an id is missing.
-        TypeError: if an id is a float; see `ragged_lists`.
+        ValueError: if arguments have different queries, if an id is missing, or if a list
+            of `relevant_ids` repeats an id.
+        TypeError: if an id is a float or a dict; see `ragged_lists`.
     """
     arguments = (*names, "profile_ids"), (retrieved_ids, relevant_ids, profile_ids)
     sides: dict[str, Any] = {
@@ -305,7 +308,7 @@ def padded_ids(
             libraries.refuse_missing(name, [*ids])  # a single list, of numbers
     is_relevant, ids_name = names[1] == "relevant_ids", " and ".join(sides)
     sides = {name: _without_negatives(ids) for name, ids in sides.items()}
-    # What stands beside ids, by the name of these.
+    # The labels or weights that go with ids, by the name of the argument of ids.
     partners: dict[str, tuple[str, Any]] = {
         names[1]: ("relevant_labels", relevant_labels),
         "profile_ids": ("profile_weights", profile_weights),
@@ -330,7 +333,7 @@ def padded_ids(
     retrieved = ragged_lists(names[0], sides[names[0]])
 
     def in_order(name: str, rows: Any, is_ordered: bool) -> list[list[Any]]:
-        """Reads lists in the order of the queries of those that were retrieved."""
+        """Reads lists in the order of the queries of the retrieved lists."""
         read = ragged_lists(name, rows, is_ordered)
         order = _order_of_queries(names[0], retrieved, name, read)
         return [read.lists[i] for i in order]
@@ -352,7 +355,7 @@ def padded_ids(
                 libraries.refuse_missing(f"{name} of query {query!r}", row)
     if any(isinstance(key, (list, tuple)) for key in ids):
         raise TypeError(
-            f"{ids_name}: a list stands where an id should; pass a list of lists for both, "
+            f"{ids_name}: a list is in the place of an id; pass a list of lists for both, "
             "or a single list for both"
         )
     if wrong := [key for key in ids if isinstance(key, (float, Mapping))]:
@@ -371,7 +374,7 @@ def padded_ids(
         texts = dict.fromkeys(str(key) for key in ids if key != -1)
         numbers = {text: i for i, text in enumerate(texts)}
         codes = {key: numbers.get(str(key), -1) for key in ids}
-    no_ids = np.zeros(0, np.int32)  # of an empty Python list NumPy would make floats
+    no_ids = np.zeros(0, np.int32)  # NumPy makes an empty Python list float64
     arrays: list[Any] = []
     for name in (names[0], names[1], "profile_ids"):
         rows = [[codes[key] for key in row] or no_ids for row in lists.get(name, ())]
@@ -380,7 +383,7 @@ def padded_ids(
         padded = None
         if numbers_of_ids is not None and name in lists:
             rows = in_order(partner, numbers_of_ids, True)
-            slots = [[0] * len(row) for row in lists[name]]  # as many as there are ids
+            slots = [[0] * len(row) for row in lists[name]]  # one slot for each id
             padded = pad_lists(rows, slots, lists=num_lists)[0]
         arrays.append(padded)
     if is_single:
@@ -389,7 +392,7 @@ def padded_ids(
 
 
 def _is_ragged(ids: Any) -> bool:
-    """Whether ids are not an array of integers, and not known to be no ids at all."""
+    """True if ids need padding or numbering; False for integer arrays and for non-ids."""
     if isinstance(ids, Mapping):
         return True
     if libraries.is_of_jax(ids) or libraries.is_frame(ids):
@@ -401,13 +404,13 @@ def _is_ragged(ids: Any) -> bool:
     except (TypeError, RuntimeError):  # traced values, or a tensor on another device
         return False
     if isinstance(ids, (list, tuple)) and array.size and array.dtype.kind in "iuf":
-        # Of integers below 0 and beyond int64, NumPy makes floats.
+        # NumPy turns a list with numbers below 0 and beyond int64 into floats.
         return bool(array.min() < -1 or array.max() >= 2**63)
     return array.dtype.kind in "USO"
 
 
 def _without_negatives(ids: Any) -> Any:
-    """Returns ids, of which those of an array of integers are −1 where they are below 0."""
+    """Returns ids; in an array of signed integers, ids below 0 become −1."""
     is_array = hasattr(ids, "__array__") and not libraries.is_series(ids)
     array = np.asarray(ids) if is_array else None
     return ids if array is None or array.dtype.kind != "i" else np.maximum(array, -1)
@@ -416,13 +419,13 @@ def _without_negatives(ids: Any) -> Any:
 def _order_of_queries(
     of_retrieved: str, retrieved: RaggedLists, name: str, relevant: RaggedLists
 ) -> Sequence[int]:
-    """Returns the index among other lists of each list that was retrieved.
+    """Returns, for each retrieved list, the index of the other list of the same query.
 
     Args:
-        of_retrieved: The argument of the lists that were retrieved.
-        retrieved: These.
-        name: The argument of the others.
-        relevant: The others, by the same queries.
+        of_retrieved: The name of the argument with the retrieved lists.
+        retrieved: The retrieved lists.
+        name: The name of the argument with the other lists.
+        relevant: The other lists.
     """
     counts = len(retrieved.lists), len(relevant.lists)
     queries, of_relevant = retrieved.query_ids, relevant.query_ids
@@ -444,7 +447,7 @@ def _order_of_queries(
     unknown = [query for query in queries if query not in indices]
     if unknown:
         raise ValueError(
-            f"{of_retrieved} has the query {unknown[0]!r}, which {name} has not; "
+            f"{of_retrieved} has the query {unknown[0]!r}, which {name} lacks; "
             f"{_SAME_QUERIES}"
         )
     return [indices[query] for query in queries]
@@ -453,19 +456,20 @@ def _order_of_queries(
 # The widths of blocks are 64, 256, 1024, …
 _WIDTH, _FACTOR = 64, 4
 
-# Blocks have so many lists, padding included: the first number if no more lists have their
-# width. They have fewer where lists are so wide that there would be more items than this.
+# The number of lists in a block, padding included: 64 if at most 64 lists have its width,
+# else 1,024. Wide blocks have fewer lists, so that they have at most 2²⁰ items.
 _LISTS, _ITEMS = (64, 1024), 2**20
 
 
 class ListBlock(NamedTuple):
     """A few lists, padded to one of the fixed shapes `[lists, width]`.
 
-    Lists that were added have no items. Pass the weight 0 for them.
+    Lists that were added as padding have no items. Pass the weight 0 for them.
 
     Attributes:
-        indices: Which lists these are, ascending; at most `lists` many.
-        slots: `[lists, width]` integers, where each item lies in flat arrays.
+        indices: The indices of the block's lists among all lists, ascending; at most
+            `lists` many.
+        slots: `[lists, width]` integers, the index of each item in flat arrays.
         exists: `[lists, width]` bool, False for padding.
     """
 
@@ -474,14 +478,14 @@ class ListBlock(NamedTuple):
     exists: np.ndarray
 
     def items(self, values: np.ndarray) -> np.ndarray:
-        """Returns flat `[items, …]` values of all lists as those of the block, else 0."""
+        """Returns the block's share of the flat values `[items, …]`; padding gets 0."""
         if not len(values):
             return np.zeros((*self.slots.shape, *values.shape[1:]), values.dtype)
         exists = self.exists.reshape(*self.exists.shape, *[1] * (values.ndim - 1))
         return np.where(exists, values[self.slots], values.dtype.type(0))
 
     def per_list(self, values: np.ndarray) -> np.ndarray:
-        """Returns the values `[all lists]` of these lists, and 0 for those added."""
+        """Returns the block's share of the values `[all lists]`; added lists get 0."""
         padded = np.zeros(len(self.exists), values.dtype)
         padded[: len(self.indices)] = values[self.indices]
         return padded
@@ -490,15 +494,15 @@ class ListBlock(NamedTuple):
 def padded_blocks(starts: np.ndarray) -> Iterator[ListBlock]:
     """Divides lists into blocks of a few shapes, the narrow lists first.
 
-    A jitted function is compiled for every shape that it meets. Blocks have the width 64,
-    256, 1,024 or the next power of four, and 64 lists if there are no more of that width,
-    such as the topics of most test collections, else 1,024. So data of any number of lists
-    share a few programs. Each list is in a block of the smallest width that holds it: a few
-    lists that are very long do not widen the others.
+    A jitted function is compiled for every shape that it meets. A block has the width 64,
+    256, 1,024 or a higher power of four. It has 64 lists if at most 64 lists have that
+    width, as in most test collections, and else 1,024, or fewer if they are wide. So data
+    with any number of lists share a few programs. Each list is in a block of the smallest
+    width that holds it, so a few very long lists do not widen the other blocks.
 
     Args:
-        starts: `[all lists + 1]`, where the items of each list begin in flat arrays, one
-            list after the other, and where the last list ends.
+        starts: `[all lists + 1]`, the index at which the items of each list begin in flat
+            arrays, one list after the other, and the index at which the last list ends.
 
     >>> blocks = list(padded_blocks(np.array([0, 3, 103, 103])))  # of 3, 100 and 0 items
     >>> [(block.indices.tolist(), block.exists.shape) for block in blocks]
