@@ -447,17 +447,22 @@ def coming_from(x: Library) -> str:
     ]
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
-    close = f"{count} answers are not those of these definitions, and are listed there."
+    close = f"{count} answers do not follow these definitions; that page lists them."
     not_asked = x.not_asked(*x.definitions)
     seeds = x.random["seeds"]
     num_drawn = sum(seed["answers"] for seed in seeds)
     return (
-        f"{x.title} was asked for {len(x.verdicts)} values of\n"
-        f"[Check your numbers](../check-your-numbers.md) and {num_drawn} of drawn\n"
-        f"lists on {x.record['date']}, in {', '.join(x.definitions)}.\n"
-        f"By its answers, it differs from the reference in this; where there is no rule,\n"
-        f"no order or no value, nothing else is said of such lists:\n\n{table}"
-        + (f"\n\nIt was not asked for: {not_asked}." if not_asked != NOT_ASKED else "")
+        f"On {x.record['date']}, {x.title} was asked for {len(x.verdicts)} values of\n"
+        f"[Check your numbers](../check-your-numbers.md) and {num_drawn} values of\n"
+        f"randomly drawn lists, in {', '.join(x.definitions)}.\n"
+        f"The table has each choice in which its answers differ from the reference. If a\n"
+        f"row says *no rule*, *no stated order* or *no value*, no definition explains the\n"
+        f"answers for such lists:\n\n{table}"
+        + (
+            f"\n\nIts answers say nothing about: {not_asked}."
+            if not_asked != NOT_ASKED
+            else ""
+        )
         + (f"\n\n{close}" if count else "")
     )
 
