@@ -237,7 +237,7 @@ def named(columns: object, name: str = "columns") -> dict[str, object]:
 
 
 def frames_among(**arguments: object) -> dict[str, object]:
-    """Returns the arguments that are frames of pandas, whose index has the lists."""
+    """Returns the arguments that are frames of pandas, whose index names the lists."""
     return {name: value for name, value in arguments.items() if is_pandas_frame(value)}
 
 
@@ -324,10 +324,10 @@ def by_ids(
         name: The argument, for messages.
         value: Data of any form; data without labels is returned unchanged.
         ids: The ids; None for 0, 1, … up to the length of the data.
-        unit: A plural for the entries of the axis. For "items", labels are in the column
-            that is named like ids of items, and other labels than the ids raise. For
-            other units, labels are in the column that is named like ids of lists, and
-            labels that are not among the ids are left out.
+        unit: A plural for the entries of the axis. For "items", a frame has its labels in
+            the column that is named like ids of items, and labels that are not among the
+            ids raise. For other units, they are in the column that is named like ids of
+            lists, and labels that are not among the ids are left out.
         as_array: Reads the values of labelled data; `keys_of` if the values are ids too.
     """
     id_names = _ITEMS if unit == "items" else _LISTS

@@ -35,7 +35,7 @@ def hash_ids(ids: types.ListIds) -> np.ndarray:
 
     `bootstrap` hashes ids by itself. Inside `jax.jit`, where arrays cannot hold strings,
     pass it these pairs. Strings and bytes are hashed by BLAKE2b; among a billion of them,
-    any two share a hash with a probability of 3 %. Integers of up to 64 bits keep all of
+    there is a collision with a probability of 3 %. Integers of up to 64 bits keep all of
     their bits, and `bootstrap` draws the same for their pairs as for the integers.
 
     Args:
@@ -59,7 +59,7 @@ def hash_ids(ids: types.ListIds) -> np.ndarray:
 def list_ids(ids: Any) -> jax.Array:
     """Returns ids as int32 `[*lists]` if all fit, and else as pairs `[*lists, 2]`.
 
-    For integers that JAX holds, the dtype decides: uint32, int64 and uint64 become pairs.
+    For a JAX array the dtype decides: uint32 and, with x64 on, 64-bit integers become pairs.
     Pairs that were hashed before are int32 already, and stay.
     """
     if not is_of_jax(ids) or arrays.is_wide(ids):
@@ -164,7 +164,7 @@ class Packing(NamedTuple):
 def pack(
     query_ids: Iterable[Hashable], known: Iterable[Hashable] | None = None
 ) -> Packing:
-    """Numbers lists by their ids, for flat arrays such as LETOR and MSLR files hold.
+    """Numbers lists by their ids, for flat arrays as in LETOR and MSLR files.
 
     If you have the sizes of lists, as LightGBM and XGBoost take them, the ids are
     `np.repeat(np.arange(len(sizes)), sizes)`.

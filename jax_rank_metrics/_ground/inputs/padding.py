@@ -355,7 +355,7 @@ def padded_ids(
                 libraries.refuse_missing(f"{name} of query {query!r}", row)
     if any(isinstance(key, (list, tuple)) for key in ids):
         raise TypeError(
-            f"{ids_name}: a list is in the place of an id; pass a list of lists for both, "
+            f"{ids_name}: a list stands where an id should; pass a list of lists for both, "
             "or a single list for both"
         )
     if wrong := [key for key in ids if isinstance(key, (float, Mapping))]:
