@@ -59,7 +59,7 @@ def hash_ids(ids: types.ListIds) -> np.ndarray:
 def list_ids(ids: Any) -> jax.Array:
     """Returns ids as int32 `[*lists]` if all fit, and else as pairs `[*lists, 2]`.
 
-    For a JAX array the dtype decides: uint32 and, with x64 on, 64-bit integers become pairs.
+    For a JAX array the dtype decides: uint32, and 64-bit ids with x64 on, become pairs.
     Pairs that were hashed before are int32 already, and stay.
     """
     if not is_of_jax(ids) or arrays.is_wide(ids):
