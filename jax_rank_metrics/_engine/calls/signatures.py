@@ -128,8 +128,8 @@ def signature(
               "trec", "input-reversed" and "id-asc". The default is "hash" for metrics
               without a formula over ties, and "own" for metrics with a rule of their own.
             - `duplicates`, an id that repeats in a list: "first", "removed", "last" or
-              "error", as in tables; `rows`, the row that stays if a table has several of a
-              document: "first", "last", "max" or "error".
+              "error", as in tables; `rows`, a document of a query in several rows of a
+              table: "first", "last", "max" or "error".
             - `unjudged`, documents without a judgement: "zero" or "removed".
             - `negative`, labels below 0: "removed", "zero", "unjudged" or "error".
             - `undefined`: as for `PerList.mean`.

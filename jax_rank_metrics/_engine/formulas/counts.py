@@ -20,7 +20,7 @@ def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
     Undefined (never): 0 if nothing was retrieved. Also accepts the
     arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
-    as judged; in rankings from ids or places, only the items listed there do.
+    as judged; in rankings from places or relevant ids, only the items listed there do.
 
     Args:
         k: Cutoff or cutoffs.
@@ -82,7 +82,7 @@ def num_nonrelevant_retrieved(
 
     Undefined (never): every list that exists has a value. Also accepts the
     arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
-    as judged; in rankings from ids or places, only the items listed there do.
+    as judged; in rankings from places or relevant ids, only the items listed there do.
 
     Args:
         k: Cutoff or cutoffs.

@@ -208,9 +208,10 @@ def _early_worth(
 ) -> tuple[jax.Array, Callable[[jax.Array, jax.Array], jax.Array]]:
     """Returns Σ e^(−α·(r − 1)/n) over active items, `[*lists, 1]`, and over ranks.
 
-    The sum over ranks is a function of the number of ranks above the first, and of the
-    number of ranks, `[*lists]` each. With r − 1 in place of r, the first rank is worth 1
-    even if e^(−α/n) is too small for a float; this factor cancels from ratios of the sums.
+    The second result is a function of `above` and `number`, `[*lists]` each, that sums
+    over the ranks r = above + 1 … above + number. With r − 1 in place of r, the first rank
+    is worth 1 even if e^(−α/n) is too small for a float; this factor cancels from ratios
+    of the sums.
     """
     alpha, length = (
         inputs.positive("alpha", alpha),

@@ -51,7 +51,7 @@ def attention_weighted_rank_fairness(
     exposure under every tie policy. Also accepts the arguments of `rank`. Reads the
     column `groups`, `[*lists, items, groups]`: how much of each item belongs to each group,
     0 or more, perhaps a fraction. NaN is unknown and counts as 0; numbers above 2^32 count
-    as 2^32. For rankings from ids, pass it in `item_columns`.
+    as 2^32. If items are known by id, pass it in `item_columns`.
 
     Args:
         k: Cutoff or cutoffs.

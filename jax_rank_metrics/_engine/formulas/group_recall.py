@@ -31,7 +31,7 @@ def group_recall(
 
     Undefined (nothing relevant in the pool belongs to the group): 0. Also accepts the
     arguments of `rank`. Reads the column `groups`, `[*lists, items, groups]`: how much
-    each item belongs to each group. For rankings from ids, pass it in `item_columns`.
+    each item belongs to each group. If items are known by id, pass it in `item_columns`.
 
     Args:
         k: Cutoff or cutoffs.

@@ -117,7 +117,7 @@ def full_recall(
 ) -> PerList:
     """Full recall: 1 if ranks 1..k hold every relevant item of the pool, else 0.
 
-    It suits tasks that need all pieces of evidence at once, such as a model that answers a
+    It suits users who need all pieces of evidence at once, such as a model that answers a
     question from several passages. The mean is the share of lists whose `recall` is 1. If
     scores tie, the value of a list is the exact chance that its `recall` is 1.
 

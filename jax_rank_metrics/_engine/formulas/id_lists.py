@@ -77,8 +77,8 @@ def ranked_items(
     Raises:
         ValueError: if a ranking does not reach the cutoffs, has no order or is of packed
             lists; if the ids of a list are not all on one device; with "order", if the
-            ranking was made with `ties="expected"`; with groups, if items tie across its
-            cut and the items beyond are not known, outside `jax.jit`.
+            ranking was made with `ties="expected"`; with the two other `ties`, if items tie
+            across its cut and the items beyond are not known, outside `jax.jit`.
         TypeError: if ids are not integers.
     """
     dtype, data = inputs.float_dtype(), None

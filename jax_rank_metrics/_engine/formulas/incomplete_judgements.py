@@ -32,7 +32,7 @@ def bpref(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> PerLi
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
-    as judged; in rankings from ids or places, only the items listed there do.
+    as judged; in rankings from places or relevant ids, only the items listed there do.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -102,8 +102,8 @@ def inferred_average_precision(
     over ties: reads one order of tied items, which a `key` draws for each list. Also
     accepts the arguments of `rank`. Reads the bool columns `judged` and `pooled`: a
     sample of the pooled items was judged. Without `judged`, every item counts as judged,
-    and without `pooled`, as pooled; in rankings from ids or places, only the items listed
-    there do.
+    and without `pooled`, as pooled; in rankings from places or relevant ids, only the items
+    listed there do.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -170,9 +170,9 @@ def residual(
     because the mean weight depends on the labels. Ties are read as M reads them.
 
     Undefined (never): every list that exists has a value. Also accepts the arguments of
-    `rank`. Reads the bool column `judged`. Rankings from ids may omit it: items that are
-    not listed there are not judged. Rankings of `rank_places` raise, because the places of
-    unlisted items count too.
+    `rank`. Reads the bool column `judged`. Rankings from relevant ids may omit it: items
+    that are not listed there are not judged. Raises for rankings that hold only listed
+    items, as `rank_places` makes them, because the places of unlisted items count too.
 
     Args:
         k: Cutoff or cutoffs of the metric.

@@ -24,8 +24,8 @@ def ordered_pair_accuracy(
 ) -> PerList:
     """Ordered pair accuracy: the share of the pairs of different labels that is in order.
 
-    A pair is in order if the item with the larger label ranks first; a pair of tied scores
-    counts ½.
+    A pair is in order if the item with the larger label has the better score; a pair of
+    tied scores counts ½.
 
     Undefined (no two items of different labels): 0. Reads whole lists, of items that
     have a rank, in time items·log(distinct labels). Also accepts the
@@ -155,9 +155,9 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     .. math:: GAUC = Σ_u n_u · AUC_u / Σ_u n_u
 
     A list u usually holds the impressions of a user, and n_u is its number of items with a
-    rank. Lists with items of one class weigh 0, so they are left out whatever `undefined`
-    is. `list_weights`, or the mean weight of the relevant items, multiply n_u. Weights of
-    items multiply pairs, as in `roc_auc`.
+    rank. Lists with items of only one class weigh 0, so they are left out whatever
+    `undefined` is. `list_weights`, or the mean weight of the relevant items, multiply n_u.
+    Weights of items multiply pairs, as in `roc_auc`.
 
     Undefined (nothing relevant, or nothing else, has a rank): 0, of weight 0. Reads whole
     lists. Also accepts the arguments of `rank`.

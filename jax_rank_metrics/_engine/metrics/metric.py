@@ -166,7 +166,7 @@ def _bind(
 
 
 def _check_item_columns(spec: Spec, columns: types.Columns | None) -> None:
-    """Raises if a metric that reads item columns is called without them, as on ids."""
+    """Raises if a metric is called without the item columns that it reads."""
     missing = [name for name in spec.item_columns if name not in (columns or {})]
     if missing:
         facts_of_items = ", ".join(f"{name!r}: {name}" for name in missing)

@@ -386,7 +386,10 @@ def _numbers(state: Pooled) -> NumberBounds:
 
 @jax.jit
 def _tally(state: Pooled) -> jax.Array:
-    """Returns 1 if there are items, and 1 if the number is undefined, `[2]` int32."""
+    """Returns the numbers of lists and of undefined lists, `[2]` int32.
+
+    All items are one list, so both are 0 or 1; without items, both are 0.
+    """
     has_items = jnp.any(state.sums.high != 0, axis=(-2, -1))  # NaN among them
     is_undefined = has_items & ~_numbers(state).defined
     return jnp.stack([has_items, is_undefined], axis=-1).astype(jnp.int32)
