@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def _errors_as_lines(code: int = 1) -> Iterator[None]:
     """Prints an error as one line on stderr, and exits with this code.
 
-    Unknown errors keep their traceback, and exit with the code too if it is not 1, because
-    1 is then a verdict. A warning is printed as one line, too.
+    Errors of unexpected types keep their traceback. If the code is not 1, they exit with it
+    too, because 1 is then a verdict. A warning is printed as one line, too.
     """
     try:
         with warnings.catch_warnings():
@@ -367,8 +367,8 @@ def main() -> None:
     is_demo, is_gate = (sys.argv[1:2] == [word] for word in ("demo", "gate"))
     needed_by = ("the demo", "demo") if is_demo else ("the command line", "trec")
     if not is_demo:
-        # Looking for cycles among the objects of JAX would take a quarter of the time, so
-        # skip it: the process ends soon anyway.
+        # Looking for cycles among the objects of JAX, during the run and at exit, would
+        # take a quarter of the time, so skip it: the process ends soon anyway.
         gc.disable()
     try:
         with _errors_as_lines(2 if is_gate else 1):

@@ -191,7 +191,7 @@ def check_metric(
 
 
 def _cuts(options: Mapping[str, Any]) -> list[tuple[int | None, dict[str, Any]]]:
-    """Returns pairs of a depth to rank lists of five items to, and cutoffs to ask for."""
+    """Returns pairs: how deep to rank lists of five items, and the cutoffs to ask for."""
     if "k" not in options:
         return [(None, {})]
     ks = options["k"] if isinstance(options["k"], (tuple, list)) else (options["k"],)
@@ -241,7 +241,7 @@ def check_ties(
         tables: By name, item columns `[5, …]`, the same for all lists.
 
     Raises:
-        AssertionError: if a value differs from its mean; the message shows the list.
+        AssertionError: if a value is not this mean; the message shows the list.
     """
     orders = np.array(list(itertools.permutations(range(5))))
     lists = _random_lists(rng, columns, (24, 5)).with_tables(tables or {})

@@ -83,7 +83,8 @@ def check(
     - labels without a relevant item at this threshold, or with relevant items only;
     - negative labels, unless they are padding: one value, at the end of rows;
     - lists in which all scores are equal;
-    - relevant items whose scores float32 rounds to the scores of other items;
+    - relevant items whose scores differ from the scores of other items, but not in
+      float32;
     - items of different labels whose scores are equal, if one of the `metrics` has no
       closed form over ties;
     - items of different labels that tie across a cutoff of one of the `metrics`, if

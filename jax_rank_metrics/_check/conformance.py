@@ -115,9 +115,9 @@ def conformance(
     One name, such as ndcg, stands for several published definitions. The function is
     called for small lists whose values under each definition are known, and the result is
     the definition that explains the most answers. If several choices of an option explain
-    the same number, the result has the choice of definition 1, the defaults of this
-    package. An answer that the definition does not give is named by the known mistake that
-    gives it.
+    the same number, the first is taken: the choice of definition 1, the defaults of this
+    package, if it is among them. An answer that the definition does not give is named by
+    the known mistake that gives it.
 
     The function may call a program in any language. It takes two arguments, as `form` says,
     and returns a number; NaN, None and an exception are no value. Parameters of a test are
@@ -308,7 +308,10 @@ def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
 
 
 def _mistake(test: Json, answer: float | None, definition: Choices) -> str:
-    """Returns the fewest changed choices that give an answer; prefers known mistakes."""
+    """Returns the fewest choices that change the definition to one that gives an answer.
+
+    Among equally few choices, the choices of a known mistake come first.
+    """
     entries = [*test.get("mistakes", ()), *test["values"]]
     unmet = [
         [pair for pair in when.items() if definition.get(pair[0]) not in pair[1]]

@@ -17,7 +17,7 @@ T = TypeVar("T")
 # or not.
 GROUPS = "groups"
 
-# The column of how often each item was seen, which drivers add.
+# The column of how often each item was seen, which a driver may add.
 COUNTS = "counts"
 
 # Pairs of a name by which a metric reads a column and the key of that column.
@@ -59,7 +59,7 @@ class ItemArrays(NamedTuple):
         return self
 
     def retrieved_items(self) -> "ItemArrays":
-        """Returns `self`; only `RawItems` still has items without a rank to remove."""
+        """Returns `self`; `RawItems.retrieved_items` removes items without a rank."""
         return self
 
     def at(self, slots: jax.Array) -> "ItemArrays":

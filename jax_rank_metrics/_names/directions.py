@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from jax_rank_metrics._names import facts, grammar
 from jax_rank_metrics._names.cutoff_names import without_cutoff
 
-# Names of metrics that are better when lower; or True for all metrics, False for none.
+# Names of metrics that are better when lower; True names all metrics, False names none.
 Lower = bool | str | Sequence[str]
 
 

@@ -32,7 +32,7 @@ _OF_TWO_RANKINGS = (
 )
 _OF_MORE = "the function jrm.{0} measures it, which reads more than labels and scores"
 
-# Names of functions that are no metrics of labels and scores, and where to find them.
+# Names of measures that are no metrics of labels and scores, and where to find them.
 _ELSEWHERE = {
     **dict.fromkeys(("coverage", "gini", "entropy", "personalization"), _OF_ALL_LISTS),
     "exposure": "jrm.exposure(ids, num_items) measures it, over all lists together",

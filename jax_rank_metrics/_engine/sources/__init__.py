@@ -15,7 +15,7 @@ Dense lists have a score for every item. Few items of a catalogue are relevant:
     ranks above each relevant item, and `places`; drivers make both of one first pass
 
 Two routes count places although the caller asked for ranks: `few_relevant`, for long lists
-on a CPU, outside `jax.jit`, because it looks at the labels; and `_is_counting_faster`
+on one CPU, outside `jax.jit`, because it looks at the labels; and `_is_counting_faster`
 (catalog.py), for a k inside a program, few relevant ids and one block. If metrics read
 more than places, `UnknownPlaceError` makes both rank. `jrm.rank_places` takes places that
 a caller counted, and `Stream.places` takes the places that a stream counted.

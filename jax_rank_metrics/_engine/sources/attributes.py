@@ -90,7 +90,7 @@ def labels_of_block(
 
     Returns:
         Three arrays `[*lists, length]`: the labels as `label_fn` returns them; a bool, true
-        for items that stay in the ranking; and a bool, true for items that only leave it
+        for items that stay in the ranking; and a bool, true for items that leave it only
         because their label is below 0 or NaN. The last is None if labels are bools.
     """
 

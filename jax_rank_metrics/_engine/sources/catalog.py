@@ -136,7 +136,7 @@ def checked_relevance(
 
 
 def check_cut(catalog: blocks.Catalog) -> None:
-    """Raises if the arguments forbid arrays that are sharded by their types."""
+    """Raises if an array is sharded by its type, but the arguments do not allow that."""
     for array in jax.tree.leaves(catalog):
         if not meshes.is_sharded(array):
             continue
@@ -306,7 +306,7 @@ def rank_scores(
         scores: `[*lists, items]`, as for `rank`; the index of an item is its id.
         relevant_ids: As for `rank_catalog`. If relevance is by attributes, labels are
             computed for all items at once and ranked as by `rank`. If `items_axis` cuts
-            the items too, k=None works only for metrics of the first relevant item.
+            the items, k=None works only for metrics of the first relevant item.
         relevant_labels: The same shape as `relevant_ids`, or None for 1.
         item_mask: `[items]` or `[*lists, items]` bool, items that exist.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list.

@@ -354,7 +354,7 @@ def looked_up(data: RankingData, columns: ItemColumns, ids: jax.Array) -> Rankin
     slots = held.item_indices
     held_ids = jnp.where(slots >= 0, arithmetic.take(ids, jnp.maximum(slots, 0)), -1)
     held = dataclasses.replace(held, items=with_columns(held.items, columns, held_ids))
-    # Columns of all items are only computed if a metric reads them from the pool.
+    # Columns of all items are only compiled if a metric reads them from the pool.
     of_pool = {name: column.of(ids) for name, column in columns.items()}
     items = dataclasses.replace(pool.items, columns={**pool.items.columns, **of_pool})
     pool = LookedUpPool(

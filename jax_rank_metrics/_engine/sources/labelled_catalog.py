@@ -47,8 +47,8 @@ def rank_labelled_twice(
     """Ranks twice by `rank_labelled`: to the depth of the catalogue, and without a depth.
 
     The first ranking is None if the catalogue has no depth. The second has the tie policy
-    `ties_of_stops`. If items are streamed, nothing is streamed for it until a metric reads
-    it.
+    `ties_of_stops`. If both are made and items are streamed, nothing is streamed for the
+    second until a metric reads it.
     """
     policy = dataclasses.replace(catalog.policy, name=ties_of_stops)
     uncut = dataclasses.replace(catalog, depth=None, policy=policy)
@@ -164,7 +164,7 @@ _Rows = tuple[jax.Array, jax.Array, jax.Array, jax.Array | None]
 
 @jax.jit
 def _rows(catalog: Catalog) -> _Rows:
-    """Returns labels, scores, and bools of items that exist and that have a rank.
+    """Returns labels, scores, and two bools: if an item exists, and if it has a rank.
 
     All are `[*lists, items]`; the last is None if every item that exists has a rank.
     """

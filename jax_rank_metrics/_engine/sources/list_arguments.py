@@ -144,13 +144,14 @@ def checked(
 def _warn_of_weights(
     labels: jax.Array, mask: jax.Array | None, weights: object, list_weights: object
 ) -> None:
-    """Warns of known weights that mask lists, or items if no mask is passed."""
+    """Warns of known weights of lists below 0 or NaN, and of items with the weight NaN."""
     for name, value in (("weights", weights), ("list_weights", list_weights)):
         array = inputs.on_host(name, value)
         if array is None:
             continue
         if name == "weights" and array.ndim == labels.ndim:
-            # Item weights may be NaN at padding, and a caller with a mask may mask by them.
+            # Item weights may mask items on purpose, and be NaN at padding. So warn only of
+            # NaN for labels from 0 on, and not at all if a mask is passed.
             may_warn = mask is None and inputs.is_readable(labels)
             if not (may_warn and np.isnan(array).any()):
                 continue

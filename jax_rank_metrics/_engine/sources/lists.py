@@ -78,7 +78,7 @@ class Relevant(NamedTuple):
         return self
 
     def items(self, *arrays: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
-        """Returns the items, in a float dtype that holds labels, columns and `arrays`."""
+        """Returns the items, in a float dtype for labels, item columns and `arrays`."""
         values = [column.values for column in self.item_columns.values()]
         dtype = inputs.float_dtype(self.labels, *arrays, *values).name
         labels = jnp.ones_like(self.ids) if self.labels is None else self.labels

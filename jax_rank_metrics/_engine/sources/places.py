@@ -52,8 +52,8 @@ def rank_places(
             itself included; 1 if nothing ties with it.
         mask: `[*lists, judged]` bool, or None.
         num_retrieved: `[*lists]` integers, how many items have a rank, judged or not.
-            A number below that of the listed items with a rank raises; inside `jax.jit`,
-            where it cannot, the number of these items counts instead.
+            If more items with a rank are listed, this raises; inside `jax.jit`, where it
+            cannot, the number of these items counts instead.
         retrieved: `[*lists, judged]` bool, or None for all. False is an item that was
             judged but has no rank; its `above` and `tied` are not read.
         columns: By name, arrays `[*lists, judged, …]`; see `rank`. All other items have
@@ -62,8 +62,8 @@ def rank_places(
 
     Returns:
         A `Ranking`, never cut. It has no `items`, because only the places of judged items
-        are known. Metrics in which items with the label 0 count raise, such as `ndcg`
-        with a gain above 0 for this label.
+        are known. Metrics that give a worth to items with the label 0, such as `ndcg`
+        with a gain above 0 for this label, raise.
 
     Raises:
         ValueError: if shapes differ; outside `jax.jit`, also if places are impossible:

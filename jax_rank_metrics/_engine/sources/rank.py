@@ -65,7 +65,7 @@ def read_lists(
 def _read_rows(
     lists: list_arguments.ScoredLists, read: Callable[[ranking_data.RankingData], R]
 ) -> R:
-    """Reads rows as `read_lists` does; this device has all items of each or a part."""
+    """Reads rows as `read_lists` does; this device has each row whole, or a part of it."""
     if lists.relax is not None:
         if lists.items_axis is not None:
             raise ValueError(
@@ -83,7 +83,7 @@ def _read_rows(
 
 
 def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
-    """Ranks rows; this device has all items of each or a part."""
+    """Ranks rows; this device has each row whole, or a part of it."""
     raw_items, items_axis, ranks = lists.raw_items, lists.items_axis, lists.ranks
     layout = Rows() if items_axis is None else Sharded(items_axis)
     policy, size = lists.policy, lists.scores.shape[-1]

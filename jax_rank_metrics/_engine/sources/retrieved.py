@@ -197,7 +197,7 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
         in_pool = np.pad(in_pool, [(0, 0)] * (in_pool.ndim - 1) + [(missing, 0)])
     at_least = in_pool[..., max(0, -missing) :]
     exceeds = labels > at_least
-    if exceeds.any():  # bfloat16 may round a label up by 1/128
+    if exceeds.any():  # unless bfloat16 rounded a label
         exceeds &= labels > at_least * (1 + 2**-7)
     if exceeds.any():
         *lists, slot = inputs.first_index(exceeds)
@@ -211,7 +211,7 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
 
 
 def _are_known(*arrays: RawItems | jax.Array) -> bool:
-    """False if an array is traced or partly on other hosts."""
+    """True unless an array is traced or partly on other hosts."""
     return all(map(inputs.is_readable, jax.tree.leaves(arrays)))
 
 
@@ -430,7 +430,8 @@ def rank_in_order(
 
     Args:
         retrieved: The items in rank order, with gaps where no item exists.
-        pool: Every judged item; None if exactly the retrieved items were judged.
+        pool: Every judged item; None if these are the retrieved items, or with
+            `num_relevant`.
         num_relevant: `[*lists]` of any dtype, how many relevant items each list has, if
             nothing else is known of the pool; or None.
         list_weights: `[*lists]` as passed, or None.

@@ -312,7 +312,8 @@ def l2(queries: jax.Array, items: jax.Array, origin: jax.Array) -> jax.Array:
     dtype = inputs.float_dtype(queries, items, origin)
     origin = origin.astype(dtype)
     items = items.astype(dtype) - _of_items(origin, items.ndim)
-    # Accelerators multiply with fewer bits by default, and cancellation would lose those.
+    # Ask for the highest precision, because accelerators multiply with fewer bits by
+    # default, and cancellation would lose them.
     queries = queries.astype(dtype) - _of_items(origin, queries.ndim)
     scores = products(queries, items, lax.Precision.HIGHEST)
     return scores - _of_items(jnp.sum(items * items, axis=-1) / 2, scores.ndim)

@@ -42,8 +42,8 @@ class StreamState(NamedTuple):
         totals: By name, `[*lists, …]`, the totals of item columns over all items.
         has_nan: `[*lists]` bool, true if a score that was read is NaN; None if the first
             ranks or counted places tell, or scores are integers.
-        counts: How many items rank above and beside each relevant item, from the second
-            pass; None in the first.
+        counts: How many items rank above each relevant item or tie with it, from the
+            second pass; None in the first.
     """
 
     best: streaming.BestSoFar | None
@@ -170,7 +170,7 @@ class Stream(NamedTuple):
     def start(self, total_items: int | None = None) -> StreamState:
         """Returns the state of the first pass before the first block.
 
-        If the number of all items is known, no more ranks are found than items exist.
+        If `total_items`, the number of all items, is known, it limits the ranks found.
         """
         shape, depth = self.relevant_ids.shape, self.catalog.depth
         if depth is not None and total_items is not None:
@@ -347,7 +347,7 @@ class Stream(NamedTuple):
             is_listed = self.judged.exists & state.exists
             # None means that places were counted, so unlisted items have no place.
             ranks = None if depth is None else total_items
-            # Relevant items outside the pool must not gain anything.
+            # Relevant items outside the pool must not be worth anything.
             judged = self.judged.only(state.exists)
             pool = item_columns.pool_of(
                 judged, is_listed, state.length, state.totals, ranks

@@ -75,7 +75,8 @@ def packed(name: str, tokens: object) -> jax.Array:
         mask = jnp.ones(vectors.shape[:-1], bool)
     # Padding may hold NaN, and its products would be NaN too.
     vectors = jnp.where(mask[..., None], vectors, 0)
-    # Derived from the vectors, so that flags are sharded as they are; the mask may not be.
+    # Derive the flags from the vectors, so that both are sharded in the same way. The mask
+    # may be sharded otherwise.
     zeros = jnp.sum(jnp.zeros_like(vectors), axis=-1, keepdims=True)
     flags = jnp.where(mask[..., None], 1 + zeros, 0)
     return jnp.concatenate([vectors, flags], axis=-1)
