@@ -153,7 +153,10 @@ class Sheet(NamedTuple):
         ]
 
     def on_one_line(self) -> "Sheet":
-        """Returns the sheet with every text on one line: callers choose names freely."""
+        """Returns the sheet with each heading, name and note on one line.
+
+        Callers choose the names, which may hold line breaks.
+        """
 
         def line(text: str) -> str:
             return " ".join(text.split())
@@ -415,7 +418,10 @@ class _LatexColumn:
         return f"{number} & [{low}, & {high}]"
 
     def heading(self, text: str) -> str:
-        """Returns a text over the whole column, centred unless numbers have no point."""
+        """Returns a text over the whole column, centred if numbers are split in two parts.
+
+        Otherwise the text is flush right, as the numbers are.
+        """
         alignment = "c" if self._is_split else "r"
         return rf"\multicolumn{{{self.width}}}{{{alignment}}}{{{text}}}"
 
@@ -507,7 +513,7 @@ def _number(text: str) -> str:
     text = re.sub(r"([\d.]+)e-0*(\d+)", r"$\1\\cdot 10^{-\2}$", text)
     # Write 1e-05 as 10⁻⁵, without the factor 1.
     text = text.replace(r"$1\cdot ", "$").replace("≤", r"$\leq$")
-    # Replace every other hyphen: the minus of an exponent follows a brace.
+    # Replace all hyphens but the minus of an exponent, which follows a brace.
     return re.sub(r"(?<!{)-", "$-$", text)
 
 

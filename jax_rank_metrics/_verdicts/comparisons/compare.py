@@ -135,11 +135,11 @@ def compare(
             "permutation" alone: it compares each difference with the largest t of all under
             the same flipped signs, and finds more if comparisons are similar, as cutoffs
             and related systems are. "fdr" holds the expected share of false alarms among
-            all alarms (Benjamini and Hochberg), for many exploratory comparisons. "tukey"
-            needs no correction: its p is corrected already.
+            all alarms (Benjamini and Hochberg), for many exploratory comparisons. The test
+            "tukey" takes none of these, because its p is corrected already.
         alternative: "two-sided", "greater" for b − a above 0 or "less" for below, as in
-            SciPy, whether higher or lower values of the metric are better. Choose a side
-            before you look at the values. The interval is then one-sided as well.
+            SciPy, no matter whether higher or lower values of the metric are better. Choose
+            a side before you look at the values. The interval is then one-sided as well.
         margin: The smallest difference that matters, above 0, in units of the metric. p
             then asks whether b − a surely stays within it: inside ±margin for "two-sided"
             (equivalence, the larger p of two one-sided tests; below 0.05 if the interval
@@ -149,26 +149,26 @@ def compare(
             or few lose much: equal values do not prove that a loss in one list of a hundred
             would have shown. Other tests warn if some lists are equal and fewer than 15
             differ.
-        mid_p: True counts outcomes as extreme as the observed one half, for "permutation"
-            and "mcnemar". If few lists differ, p then errs less on the safe side, and may
-            be a little too small.
+        mid_p: True counts an outcome half if it is as extreme as the observed one, for
+            "permutation" and "mcnemar". If few lists differ, p then errs less on the safe
+            side, and may be a little too small.
         samples: Number of permutations or resamples; "t" and "mcnemar" draw none.
             "permutation" takes all 2ⁿ patterns of signs instead if there are no more than
             this, n being the number of lists in which anything differs.
         level: The probability with which the interval should cover the difference, in
             (0, 1). The interval is Student's, with `n_eff` − 1 degrees of freedom and, if
-            weights differ, an error that allows for heavy lists (HC3). With a margin, "t"
-            takes the bounds of `margin` as its ends, but not for `Seeds`, ratios or a
-            judge; "bootstrap" takes the resampled t statistic. The interval is never
-            corrected for the number of comparisons.
+            weights differ, an error that allows for heavy lists (HC3). With "t" and a
+            margin, its ends are the bounds that `margin` describes, but not for `Seeds`,
+            ratios or a judge. "bootstrap" takes the resampled t statistic. The interval is
+            never corrected for the number of comparisons.
         key: A PRNG key. None is `jax.random.key(0)`, so that a p value is the same in
             every run.
         undefined: The value of lists in which the metric is undefined: "zero", "one", or
             "skip", which keeps the lists in which both are defined. None takes the choice
             with which values were measured, as by `evaluate_users`, or else "zero"; if 0 is
             the best value of a metric, a warning then says so. Missing values (NaN, None,
-            NA, null) are counted in the same way. Without `undefined` they raise; with a
-            judge, lists in which the value of people is missing are lists of the judge
+            NA, null) are counted in the same way. Without `undefined` they raise; but if
+            there is a judge and people's value is missing, the list is one of the judge
             alone.
         lower: Names of metrics, with or without their cutoffs, whose lower values are
             better, or True for all; it decides who wins. The metrics of this package are
@@ -291,7 +291,8 @@ def compare(
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
         raise TypeError("ids: pass a tuple (ids_a, ids_b)")
-    # With a judge, a missing value is no error: the list then belongs to the judge alone.
+    # With a judge, a missing value of people is no error, even without `undefined`: the
+    # list then belongs to the judge alone.
     how = undefined, reading.FIX_MISSING if judge is None else ""
     records, couples = _records_of_pairs(a, b, pairs, how)
     # [a, b, a, b, …], all in the order of the first a.
@@ -341,7 +342,8 @@ def _records_of_pairs(
         b: The values of another system, a dict of such systems, or None.
         pairs: "baseline" pairs each system with the first alone, "all" with every other;
             names of systems are baselines, and all other systems are paired with them.
-        how: The value of undefined lists, and the advice in the error for missing values.
+        how: The value of undefined lists, and the advice in the error for missing values;
+            "" if these are no error.
 
     Returns:
         The records, and the numbers of the two systems of each pair; the baseline has the
@@ -466,8 +468,8 @@ def _baseline_and(
     """Reads the baseline a, and the systems in b, by name.
 
     b holds several systems if its dicts are nested one level deeper than the dicts of a;
-    its first keys are then their names. Otherwise b is a single system, under the name None
-    unless its records have one.
+    its first keys are then their names. Otherwise the names come from its records, as for
+    `Systems` or a frame of several systems; without names, b is one system, named None.
     """
     of_a = reading.read(a, names[0], ("metric",), *how)
     of_b = reading.read(b, names[1], ("metric",), *how)

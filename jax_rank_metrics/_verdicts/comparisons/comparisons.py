@@ -179,7 +179,7 @@ class Comparison:
 
 
 def record_of(comparison: Comparison) -> dict[str, Any]:
-    """Returns the attributes of `Comparison.to_dict` before NaN becomes None."""
+    """Returns the attributes of `to_dict`, before NaN and infinity become None."""
     fields = dataclasses.asdict(dataclasses.replace(comparison, values=None))
     del fields["values"], fields["signature"]
     if comparison.judge is not None:
@@ -207,7 +207,7 @@ def method_of(comparison: Comparison) -> str:
 
 
 def hypothesis_of(comparison: Comparison) -> str:
-    """Returns the claim that a small p supports, as `above 0`; "" for any difference."""
+    """Returns the claim that a small p supports: `above 0`; "" for any difference."""
     # A margin turns "above 0" into "above −margin": b is not worse by that much.
     margin = comparison.margin or 0
     if comparison.alternative == "greater":
@@ -256,7 +256,7 @@ class Comparisons(Sequence[Comparison]):
     def __getitem__(self, index: int | str | slice) -> "Comparison | Comparisons":
         """Returns the comparison at an index, or the only one that has a name.
 
-        It may be the name of a metric, with its cutoff or without, of a system or a task.
+        A name may be of a metric, with its cutoff or without, of a system or of a task.
 
         Raises:
             KeyError: if no comparison has the name, or several have.
@@ -476,7 +476,10 @@ def _text(name: Hashable) -> str:
 def _columns(
     comparisons: Sequence[Comparison], digits: int
 ) -> dict[str, Callable[[Comparison], sheets.Cell | None]]:
-    """Returns a function of cells for each heading, without columns that say nothing."""
+    """Returns a function for each heading, which makes the cells of its column.
+
+    Columns that would say nothing are left out.
+    """
 
     def difference(row: Comparison) -> sheets.Cell:
         ends = row.low, row.high

@@ -249,7 +249,7 @@ def _read_tasks(
         systems: See `leaderboard`.
         metric: The name of the metric to read, if there are several.
         tasks_first: True if dicts have tasks as their first keys and systems below them.
-        undefined: The value of undefined and missing lists.
+        undefined: The value of lists in which the metric is undefined or its value missing.
 
     Returns:
         The name of the metric; and the records of all systems in each task. Without tasks,
@@ -316,9 +316,9 @@ def _listed(tasks: list[Hashable]) -> str:
 
 
 def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns errors over tasks, and their degrees of freedom (Welch).
+    """Returns errors of means over tasks, and their degrees of freedom (Welch).
 
-    Both are `[systems, systems]`, for differences of means; the diagonal is for means.
+    Both are `[systems, systems]`, for differences of means; the diagonal is for the means.
     """
     # The variance of a mean over T tasks is the sum of their variances, over T².
     variances = np.stack([task.variances for task in tasks]) / len(tasks) ** 2

@@ -27,8 +27,8 @@ from jax_rank_metrics._verdicts.inference.weighted_means import Summary
 from jax_rank_metrics._verdicts.systems.differences import Differences
 from jax_rank_metrics._verdicts.systems.seeds import summary_of
 
-# If weights differ, resamples of a smaller effective number of lists than the first mislead
-# (a warning), and resamples of fewer than the second mean nothing (an error).
+# If weights differ, resamples mislead below the first effective number of lists: a warning.
+# Below the second they mean nothing: an error, but for `Seeds`.
 FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
 
 

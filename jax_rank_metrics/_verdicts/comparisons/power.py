@@ -117,9 +117,9 @@ def lists_needed(
 
     Args:
         differences: See `minimum_detectable`, also for `power`, `level` and `alternative`.
-        difference: The mean over all possible lists that the test should detect: pass the
-            smallest mean that would matter, not the mean of the pilot. Its sign counts
-            unless the alternative is "two-sided".
+        difference: The mean difference, over all possible lists, that the test should
+            detect. Pass the smallest one that would matter, not the mean of the pilot. Its
+            sign counts unless the alternative is "two-sided".
         judge: The same differences by a judge's labels, for the lists of the pilot and any
             other lists, both with the ids of lists as `prediction_powered` needs them.
         others: Number of lists that only the judge will label.

@@ -256,7 +256,7 @@ def means_of_halves(
 
 
 def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the rank of every system in every draw, and how often it beats each other.
+    """Returns ranks of all systems in every draw, and how often each beats every other.
 
     Args:
         means: `[samples, systems]`; higher means are better.
@@ -273,7 +273,7 @@ def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = np.maximum(np.abs(means[:, [system]]), np.abs(means))
         points = np.where(np.abs(difference) <= ROUNDING * size, 0.5, difference > 0)
         wins[system] = points.mean(0)
-        # A system ties with itself, so ½ of its points comes from no other system.
+        # A system ties with itself, which adds ½ to its points, so subtract that again.
         ranks[:, system] = means.shape[1] + 0.5 - points.sum(1)
     return ranks, wins
 

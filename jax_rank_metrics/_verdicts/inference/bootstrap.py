@@ -163,8 +163,8 @@ def bootstrap(
         The same pytree, with a `Bootstrap` for each `PerList`.
 
     Raises:
-        ValueError: if the shape of `ids` is not the shape of the lists; if `samples` is
-            below 1; if an id has more than 64 bits.
+        ValueError: if the shape of `ids` does not fit the shape of the lists; if `samples`
+            is below 1; if an id has more than 64 bits.
         TypeError: if a leaf is no `PerList`; if ids are neither integers nor strings.
 
     References:

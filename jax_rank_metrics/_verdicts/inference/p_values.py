@@ -73,7 +73,7 @@ def mcnemar_test(
     Args:
         differences: `[lists, comparisons]` of −1, 0 and 1.
         alternative: "greater" takes the tail of many wins, "less" the tail of few wins.
-        mid_p: True counts an outcome as far out as the observed one half.
+        mid_p: True counts an outcome half if it is as far out as the observed one.
 
     References:
         McNemar, Note on the sampling error of the difference between correlated

@@ -28,14 +28,14 @@ from jax_rank_metrics._verdicts.inference.weighted_means import Ratios
 
 ROWS = 1024  # the most lists that are rearranged at once
 VALUES = 2**20  # the most rearranged values that exist at once: 4 MiB of floats
-# t in float32 differs from t in float64 by up to this share of 1 + |t|. Larger t are cut to
-# `LARGEST`, because their standard error may be rounding alone.
+# t in float32 differs from t in float64 by up to `SLACK` · (1 + |t|). An observed t beyond
+# ±`LARGEST` is cut to it, because its standard error may be rounding alone.
 SLACK, LARGEST = 1e-5, 1e5
 Numbers = np.ndarray | jax.Array
 # Draws patterns, given the data, a key and the number of patterns, for `Reached` to read.
 Draw = Callable[[Any, jax.Array, int], Any]
-# Tells for each pattern and threshold if it is reached, `[patterns, …]` bool. Arguments:
-# `numpy` or `jax.numpy`, the result of `Draw`, the thresholds, and further ones.
+# True for patterns that reach a threshold, `[patterns, …]` bool. Arguments: `numpy` or
+# `jax.numpy`, the result of `Draw`, the thresholds, and further ones.
 Reached = Callable[..., Numbers]
 # Numerators and weights, `[systems, lists]` each, of every task.
 Terms = Sequence[tuple[Any, Any]]
@@ -70,9 +70,9 @@ def sign_flip_test(
             are no more than this, n being the number of lists with a term other than 0.
         alternative: The side on which sums are far from 0: either for "two-sided", above
             for "greater", below for "less".
-        mid_p: True counts patterns of a sum as far from 0 as the observed sum half. p then
-            errs less on the safe side if the sums of patterns have few different values,
-            but may be too small.
+        mid_p: True counts a pattern half if its sum is as far from 0 as the observed sum. p
+            then errs less on the safe side if the sums of patterns have few different
+            values, but may be too small.
         with_max: True computes p_max.
 
     Returns:
@@ -190,7 +190,7 @@ def tukey_test(
     terms = terms / np.maximum(np.abs(terms).max(initial=0), np.finfo(np.float64).tiny)
     terms = terms[(terms != 0).any(1)]
     sums = terms.sum(0)
-    # Each list adds its largest term, so this bounds the rounding of sums in any order.
+    # Add the largest term of each list: this bounds the rounding of sums in any order.
     slack = list_arrays.ROUNDING * np.abs(terms).max(1, initial=0).sum()
     thresholds = np.abs(sums[:, None] - sums[None, :]) - slack
     # Two systems have the terms −x and x, so swapping them flips their signs.
@@ -305,12 +305,12 @@ def _reached_by_sums(
 
 
 def _reached_by_pairs(xp: ModuleType, sums: Numbers, thresholds: Numbers) -> Numbers:
-    """True if sums of two systems are as far apart, `[patterns, systems, systems]`."""
+    """True if two sums differ by a threshold or more, `[patterns, systems, systems]`."""
     return xp.abs(sums[:, :, None] - sums[:, None, :]) >= thresholds[None]
 
 
 def _reached_by_range(xp: ModuleType, sums: Numbers, thresholds: Numbers) -> Numbers:
-    """True if the range of all sums is as large, `[patterns, systems, systems]`."""
+    """True if the range of all sums reaches a threshold, `[patterns, systems, systems]`."""
     ranges = xp.max(sums, axis=1) - xp.min(sums, axis=1)
     return ranges[:, None, None] >= thresholds[None]
 
@@ -347,7 +347,7 @@ def _shares(
         return sum(reached(np, part, *arguments).sum(0) for part in parts) / total, 0
     # Round up to a power of two, so that data of many sizes share few compiled programs.
     rows = min(1 << (lists - 1).bit_length(), ROWS)
-    # A block holds one value for each pattern and row; with orders, one for each system.
+    # A block holds a value for each pattern and row, and with orders also for each system.
     values = rows if are_flips else rows * columns
     patterns = VALUES // max(values, columns)
     chunks = np.pad(terms, ((0, -lists % rows), (0, 0))).reshape(-1, rows, columns)
@@ -386,7 +386,9 @@ def _random_shares(
     samples: int,
     patterns: int,
 ) -> np.ndarray:
-    """Returns the shares of random patterns that reach thresholds, in float32.
+    """Returns the shares of random patterns that reach thresholds.
+
+    Patterns are computed in float32, and the shares are float64.
 
     Args:
         draw: Draws a block of patterns.
@@ -473,7 +475,7 @@ def permuted_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
     index = jnp.arange(systems, dtype=jnp.int32)[:, None, None]
 
     # The Fisher–Yates shuffle: draw one of the remaining values for each system in turn,
-    # and move the last remaining value to its place.
+    # and move the last remaining value to the place of the drawn one.
     def draw(
         state: tuple[jax.Array, jax.Array], remaining: jax.Array
     ) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:

@@ -8,8 +8,8 @@ number of a list to draw.
 
 Patterns of systems that change places. Batches need not share patterns, so each block of
 patterns has a key of its own (`count_reached`). The key gives the bits that swap two
-systems (`random_swaps`) or the words that permute several (`random_orders`). A hash of the
-list would not do here: its bits are not independent enough for sums of 14 signs.
+systems (`random_swaps`) or the words that permute several (`random_orders`). For few lists,
+a hash of the list would not do: its bits are not independent enough for sums of 14 signs.
 
 Neither draws nor patterns are ever stored for all samples, so memory does not grow with
 the number of samples.
@@ -28,7 +28,7 @@ from jax_rank_metrics._values.double_floats import FloatPair
 
 # The most draws that exist at once, 4 MiB of counts as floats, and the most resamples.
 DRAWS, RESAMPLES = 2**20, 2**10
-# Up to this number n of lists, a resample makes exactly n draws; beyond, about n of them.
+# A resample of n lists makes exactly n draws up to this n, and about n draws beyond it.
 FEW = 64
 BITS = 32  # a word swaps two systems in this many patterns, one bit for each
 
@@ -73,7 +73,7 @@ def words_of(ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array) -> jax.Ar
 def poisson_draws(
     ids: jax.Array, shared_seed: jax.Array, seeds: jax.Array
 ) -> jax.Array:
-    """Returns Poisson draws of mean 1, `[lists, samples]` int32; arguments: `words_of`."""
+    """Returns Poisson draws of mean 1, `[lists, samples]` int32; see `words_of`."""
     words = words_of(ids, shared_seed, seeds)
     reached = [(words >= limit).astype(jnp.int32) for limit in THRESHOLDS]
     return sum(reached, jnp.zeros_like(reached[0]))
@@ -176,7 +176,7 @@ def random_swaps(key: jax.Array, patterns: int, lists: int) -> jax.Array:
 
 
 def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
-    """Draws words `[patterns, lists]` uint32, hashed again for each system to permute."""
+    """Draws words `[patterns, lists]` uint32, to be hashed again for each system."""
     list_key, pattern_key = random.split(key)
     of_lists = random.bits(list_key, (lists,), jnp.uint32)
     of_patterns = random.bits(pattern_key, (patterns,), jnp.uint32)

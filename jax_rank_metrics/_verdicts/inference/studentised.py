@@ -51,7 +51,7 @@ def studentised_bootstrap(
     Args:
         sides: For each comparison, the values of a and b, `[seeds, lists]`, or a single
             side of differences, `[1, lists]`. All comparisons have the same numbers of
-            seeds. The values of a comparison are not all equal.
+            seeds. The error of every comparison is above 0.
         weights: `[lists, comparisons]`, above 0 in at least two lists of each comparison.
             Lists of weight 0 are not drawn. If at most `FEW` lists of a comparison count,
             the same number counts in every comparison.
@@ -141,7 +141,7 @@ def resampled_p(
     """
     t, means, errors = resamples
     means = _TURNS[alternative](means + shift)
-    # Move thresholds a little towards 0, so that t* equal to t up to rounding reach them.
+    # Lower the thresholds a little, so that t* equal to t up to rounding reach them.
     nearer = (1 - np.sign(means) * list_arrays.ROUNDING) * means
     thresholds = (nearer / errors).astype(np.float32)
     columns = zip(t.T, thresholds, strict=True)
@@ -222,12 +222,12 @@ def _resampled_t(
         w, w2, wr, w2r, w2rr = jnp.split(sums, ends, axis=2)
         w, w2 = w[..., 0], w2[..., 0]
         total = jnp.where(w > 0, w, 1)
-        mixture = (counts * shares[None])[:, None, :]  # the share of each seed
+        mixture = (counts * shares[None])[:, None, :]  # each seed's share
         shift = (mixture * wr).sum(2) / total  # mean* − mean by the draws of lists
         pairs = mixture[..., first] * mixture[..., second] * multiplicity[None, None]
         squares = (pairs * w2rr).sum(2)
         centred = squares - 2 * shift * (mixture * w2r).sum(2) + shift * shift * w2
-        # If a single list was drawn, its squares cancel up to rounding: there is no error.
+        # If a single list was drawn, its squares cancel up to rounding: lists add no error.
         has_error = centred > list_arrays.ROUNDING * (squares + shift * shift * w2)
         variance = jnp.where(has_error, factor[None] * centred / total**2, 0)
         drawn_scores = scores[None] + wr / total[..., None]
