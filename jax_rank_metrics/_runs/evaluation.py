@@ -246,7 +246,7 @@ class Evaluation(merging.StatesByName):
         return dataclasses.replace(self, **changes)
 
     def __repr__(self) -> str:
-        """Shows each metric's mean, the number of queries, and how many are undefined."""
+        """Shows each metric's mean, the number of queries, and how undefined ones count."""
         parts = [*self._means(), f"{self.num_queries} {self._units}"]
         # Show the smallest count above 0, because metrics that need higher labels, such as
         # rel=2, are undefined for more queries.

@@ -129,7 +129,8 @@ class Cost(NamedTuple):
 
         Leaves out work that does not depend on the widths, such as the top-k.
         """
-        # The constants were measured on a CPU, which compares every block with all ids.
+        # Every block is compared with all ids of a batch. The constants were measured on a
+        # CPU.
         num_passes = 2 if self.counts_places else 1
         duration = 5.0 * num_passes * self.num_blocks * sum(widths)
         if self.counts_places:
@@ -166,10 +167,10 @@ def make_batches(
     """Divides all users into batches, the users of narrow levels first.
 
     If users stayed in order, one with ten thousand ids would make the whole batch that
-    wide. The numbers of ids of a user therefore determine a level (see `NARROW`). If its
-    own widths would not save enough time to be worth a program, a level joins the next
-    wider one. Users of a level stay in order, and only the first batch of a level may
-    also hold users of lower levels.
+    wide. The numbers of ids of a user therefore determine a level (see `NARROW`). A level
+    joins the next wider one if its own widths would not save enough time to be worth a
+    program. Users of a level stay in order, and only the first batch of a level may also
+    hold users of lower levels.
 
     With `size` 2, `lengths` of [[1, 1], [9, 2], [5, 1]] are all narrow, and make batches
     of the indices [0, 1] and [2, −1], both of the widths (256, 16).
@@ -238,8 +239,8 @@ def batches_by_width(
 
     Each list is padded to the longest one of its level. The first level holds the longest
     list and every list with more than a quarter of its items; the next level does the same
-    with the remaining lists. If that would not save enough time to be worth a program, they
-    join the level before it.
+    with the remaining lists. If another level would not save enough time to be worth a
+    program, all remaining lists stay in the last level.
 
     Args:
         widths: `[queries]`, the number of items of each list.
@@ -271,7 +272,7 @@ def batches_by_width(
 def padded_width(min_width: int) -> int:
     """Returns the smallest of 1, 16, 64, 256, … that is at least `min_width`.
 
-    1 is among them because most data hold out one item of each user.
+    1 is among them because the most common data hold out one item of each user.
     """
     width = 1 if min_width <= 1 else 16
     while width < min_width:
@@ -288,7 +289,7 @@ def pad_rows(
     and the values [2, 1, 0, …]. An index of −1 makes a row of padding.
     """
     rows = np.flatnonzero(indices >= 0)
-    # Compressed rows hold ids row after row, which is the order in which a mask is filled.
+    # Compressed rows hold ids and values row after row, and a mask is filled in this order.
     part = matrix[indices[rows]]
     is_id = np.zeros((len(indices), width), bool)
     is_id[rows] = np.arange(width) < np.diff(part.indptr)[:, None]

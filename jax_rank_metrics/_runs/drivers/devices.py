@@ -185,8 +185,8 @@ class Devices:
 def _on_host(name: str, values: Any) -> np.ndarray:
     """Checks that values are real numbers, and leaves them on the host."""
     values = np.asarray(values)
-    # Check the values of integers, because 64 bits may not fit 32. Check only the dtype of
-    # floats, because they may be a file that does not fit in memory.
+    # Check the values of integers, because 64-bit integers may not fit into 32 bits. Check
+    # only the dtype of floats, because they may be a file that does not fit in memory.
     if values.dtype.kind in "iu":
         return np.asarray(inputs.real(name, values))
     inputs.real(name, values[:0])
@@ -240,8 +240,9 @@ def read_devices(
         TypeError: if `mesh` is no mesh, if an axis is not named by strings, or if an
             argument is traced.
         ValueError: if an axis is not in the mesh, or would cut both queries and items; if
-            there are axes and no mesh, or a mesh and no axes; if arguments are sharded in
-            different ways, or their sharding names no axes.
+            there are axes and no mesh, or a mesh and no axes; if the mesh or the axes are
+            not passed, and arguments are sharded in different ways, or a sharding names no
+            axes.
     """
     axes = {
         "queries": _checked_names("queries_axis", queries_axis),

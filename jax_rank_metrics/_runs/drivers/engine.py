@@ -91,10 +91,10 @@ class Values(NamedTuple):
     ) -> "Values":
         """Returns the values that enter means: with weights, and without skipped queries.
 
-        If undefined values are skipped, a query counts only if a metric that reads labels
-        is defined for it. A user whose relevant items cannot be found therefore counts in
-        no mean, and its items are not counted either. Ratios of sums are defined or not
-        for each cutoff; one defined cutoff is enough.
+        If undefined values are skipped and some metrics read labels, a query counts only
+        if one of these metrics is defined for it. A user without a relevant item that may
+        be found therefore counts in no mean, and the user's items are not counted either.
+        Ratios of sums are defined or not for each cutoff; one defined cutoff is enough.
 
         Args:
             undefined: How undefined values count in means.
@@ -208,7 +208,7 @@ def run(
 
     Returns:
         The evaluation; the fields `shown_rows` and `total_exposure` of `UserEvaluation`;
-        and `[queries]` bool, True if a query has an item with a score of −∞ (with
+        and `[queries]` bool, True if an item that has a rank has a score of −∞ (with
         `options.finds_inf`; otherwise all False).
 
     Raises:

@@ -223,8 +223,7 @@ def evaluate_embeddings(
     ids = Vocabulary.of("query_ids", query_ids), of_items
     (item_mask,) = ids[1].ordered(item_mask=item_mask)
     columns = ids[1].ordered_columns(item_columns)
-    # Choose the devices before the arguments are read, because reading would lose how they
-    # are sharded.
+    # Choose the devices by the shardings of arguments, before any argument is read.
     arguments = global_arguments(queries, items, relevant)
     devices = read_devices(mesh, queries_axis, items_axis, arguments)
     gallery, has_candidates = queries if exclude_self else None, candidates is not None

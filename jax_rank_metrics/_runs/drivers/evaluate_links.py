@@ -132,7 +132,7 @@ def evaluate_links(
         candidates: The entities that have a rank, such as the entities of the type that a
             relation takes: a dict from "head", "tail" or both to a list of entities for
             each relation, or a dict of relations to lists, or a sparse matrix `[relations,
-            entities]`. None ranks all entities; a side that the dict lacks does, too. An
+            entities]`. None ranks all entities, and so does a side that the dict lacks. An
             answer that is no candidate counts as missed.
         k: How many entities to return for each list. None returns no entities.
         batch_size: How many lists are evaluated at a time; fewer if they would fill
@@ -189,7 +189,7 @@ def evaluate_links(
     num_entities = inputs.positive_integer("num_entities", num_entities)
     flags = {"counts_all": True, "finds_inf": True}
     options, key = jobs.make_options(metrics, k, num_entities, ties, key, **flags)
-    # Without metrics that read one order of ties, returned entities that tie go by id.
+    # By default, returned entities that tie go by id, unless a metric reads a hashed order.
     options = options._replace(ties=options.ties_of_places)
     triples = read_triples("triples", triples, num_entities)
     all_known = read_known(known, triples, num_entities)

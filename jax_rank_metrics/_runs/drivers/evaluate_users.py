@@ -134,7 +134,7 @@ def evaluate_users(
     The call warns if this leaves a user no relevant item, if a metric is undefined for all
     users, and if undefined users count 0 although 0 is the metric's best value. It also
     warns if a matrix or a function of scores ranks the relevant items of the first users
-    last, as distances do, or if its scores differ only in float64.
+    last, as distances do, or if the scores of a matrix differ only in float64.
 
     Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
     programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users
@@ -150,7 +150,7 @@ def evaluate_users(
             returns their scores `[batch, items]`, of JAX or NumPy. The function is not
             traced, so jit it yourself, or let it run any other library. Its batches have
             one size, or few sizes with `candidates`; the last is filled up with the last
-            user. Scores become float32 unless x64 is on, so scores that are equal in
+            user. All three become float32 unless x64 is on, so scores that are equal in
             float32 tie. NaN raises, except for seen and masked items. An item with a score
             of −∞ is not recommended, and not found; if it is relevant, it counts as missed.
         relevant: The items to be found, such as held-out items: a list of ids for each

@@ -450,9 +450,9 @@ class Interactions:
             )
 
     def check_users(self, num_users: int, is_selection: bool) -> None:
-        """Raises unless all users are in the model, and each has one row.
+        """Raises if a user is not in the model, or if unnamed rows are not one for each.
 
-        Named users may lack rows, unlike unnamed ones.
+        If a dict or a frame names the users, it may lack some of them.
 
         Args:
             num_users: How many users the model has.
@@ -477,7 +477,7 @@ class Interactions:
     def check_items(
         self, num_items: int, may_name_all: bool = False, num_unknown: int = 0
     ) -> None:
-        """Raises unless all items are in a catalogue of `num_items`, or known as missed.
+        """Raises if an item is neither in the catalogue nor unknown and counted as missed.
 
         Args:
             num_items: How many items the model has.
@@ -858,7 +858,7 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
 def _labels(name: str, values: Any) -> np.ndarray:
     """Returns labels as an array, or raises if a label is missing or negative."""
     array = np.asarray(values)
-    if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # not in scipy
+    if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # unknown to scipy
         inputs.refuse_missing(name, array)
         raise TypeError(
             f"{name} holds {array.dtype}; pass numbers, as float32 if they have fewer bits"

@@ -85,7 +85,10 @@ class Options(NamedTuple):
 
     @property
     def ties_of_places(self) -> str | None:
-        """The tie policy for counted places, "tied" if no metric reads an order of ties."""
+        """The tie policy for counted places.
+
+        None and "expected" become "tied", unless a metric reads an order of tied items.
+        """
         # An expected value needs only the number of tied items, so no hash orders them.
         readings = [bound.tie_reading for bound in self.whole_list_metrics]
         is_grouped = self.ties in (None, "expected")

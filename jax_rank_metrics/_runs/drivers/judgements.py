@@ -146,7 +146,7 @@ class Judgements(NamedTuple):
         return is_ranked
 
     def check_known_items(self, num_items: int, query_ids: Vocabulary) -> None:
-        """Raises if an id is of no item; for items whose number was not known before."""
+        """Raises if an id is of no item; called once the number of items is known."""
         for name, rows in (("relevant", self.relevant), ("exclude", self.exclude)):
             if rows is not None:
                 check_known_items(name, rows, query_ids.name_of, num_items, QUERY)
@@ -304,7 +304,7 @@ def read_judgements(
         return judgements, texts
     attributes = read_attributes(attributes, (num_queries,), num_items)
     # Hold attributes of queries so that batches can take their rows; attributes of items
-    # are put on the devices once, with the catalogue.
+    # are put on the devices with the catalogue.
     of_queries = jax.tree.map(
         lambda table: devices.table(table, devices.of_queries),
         attributes.query_attributes,

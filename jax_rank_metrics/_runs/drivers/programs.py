@@ -57,7 +57,7 @@ class Fault(enum.IntEnum):
     """Reasons to stop an evaluation at a query."""
 
     REFUSED = 1  # a metric cannot read its relevant items
-    NAN = 2  # a score that metrics read is NaN
+    NAN = 2  # the score of an item that may have a rank is NaN
     NEGATIVE = 3  # `label_fn` removes items, by labels below 0 or NaN
     GAINS = 4  # one of its gains is not finite
 
@@ -321,10 +321,10 @@ def measure_candidates(
     )
     exists = listed_ids >= 0
     # If a query lists no item, put an item without a rank into its pool. It represents the
-    # unlisted items, so the query counts like any other one without a relevant item.
+    # unlisted items, so the query counts like any other query without a relevant item.
     is_empty = ~jnp.any(exists, axis=-1, keepdims=True)
     in_pool = exists | (is_empty & (jnp.arange(exists.shape[-1]) == 0)[None])
-    # As for a catalogue, items without a label that was passed were not judged.
+    # As for a catalogue, items for which no label was passed were not judged.
     membership = jnp.asarray(queries.membership)
     is_judged = membership & judgements.Membership.JUDGED > 0
     retrieved = membership & judgements.Membership.CANDIDATE > 0

@@ -126,7 +126,7 @@ def on_order(
 
     The arguments are the first four of `on_infinite`, and the indices of the queries that
     have these scores, if they are not the first ones. Scores that are all equal make no
-    remark, because a constant model is a common baseline.
+    remark, because a constant model is a baseline.
     """
     if judgements.relevant is None:
         return []

@@ -1,4 +1,4 @@
-"""Measures whole lists of scored items, from places counted on the host or all rows."""
+"""Measures whole lists of scored items: from places counted on the host, or all rows."""
 
 import collections
 import dataclasses

@@ -192,7 +192,7 @@ class Embeddings(ScoreSource):
         return math.prod(self.queries.shape[1:-1]) * min(block_size, num_items)
 
     def check(self, block_size: int, item_mask: jax.Array | None) -> None:
-        """Raises unless the similarity returns the scores of a block of items."""
+        """Raises unless a user's similarity returns the scores of a block of items."""
         del item_mask
         items, num_items = self.items, self.num_items
         items = items.example if isinstance(items, HostBlocks) else items
@@ -392,7 +392,7 @@ def read_model(
     Args:
         model: See `evaluate_users`.
         devices: The devices that share the work.
-        ids: The ids of users and of items, which order the rows of frames.
+        ids: The ids of users and of items, which order the rows and columns of frames.
     """
     scores_of_model = functools.partial(
         Scores,

@@ -258,7 +258,7 @@ def numeric(column: object) -> np.ndarray | list[object]:
 def _one_dtype(name: str, values: list[Any]) -> np.ndarray | list[Any]:
     """Returns numbers of several kinds in one dtype.
 
-    Raises ValueError if they become float64, which cannot distinguish two integers of them.
+    Raises ValueError if they become float64, and two of the integers become equal.
     """
     kinds = {*map(type, values)}
     if kinds in ({int}, {float}):
@@ -376,8 +376,8 @@ def join(
     0 if they were not judged. It also holds the documents that were judged but not
     retrieved. These have no rank, but metrics count the relevant documents among them.
 
-    Scores are compared as float64, so doubles that only float32 cannot distinguish do not
-    tie. Integer scores of any size are compared as integers.
+    Scores are compared as float64, so doubles that are equal only in float32 do not tie.
+    Integer scores of any size are compared as integers.
 
     If ids are integers on one side and strings on the other, integers become strings: 1 is
     then equal to "1", but not to "01".

@@ -52,7 +52,7 @@ class Places(NamedTuple):
     above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
     tied: np.ndarray  # [documents] int32, how many tie with it, itself included
     num_retrieved: np.ndarray  # [lists] int32
-    rows: np.ndarray = np.zeros(0, int)  # [documents], their judgements, if known
+    rows: np.ndarray = np.zeros(0, int)  # [documents], rows of judgements, if known
     middle: np.ndarray = np.zeros(0)  # [documents], their mean places, from 0
 
 
