@@ -65,7 +65,7 @@ class PoolLayout(Protocol):
         ...
 
     def parts(self, items: T) -> list[tuple[T, "PoolLayout"]]:
-        """Returns parts of the items with layouts; the totals of all parts add up.
+        """Returns the items in parts, with their layouts; list totals are sums over parts.
 
         Takes a pytree of arrays `[*lists, items, …]`.
         """

@@ -35,7 +35,10 @@ class Candidates:
         return jax.tree.map(lambda array: arithmetic.take_items(array, indices), self)
 
     def sort_keys(self, policy: policies.Policy) -> list[jax.Array]:
-        """Returns the sort keys, most significant first; larger keys rank first."""
+        """Returns the sort keys, most significant first; larger keys rank first.
+
+        Items that are equal in all keys rank in index order.
+        """
         keys = [self.keys]
         if _keys.shares_least_key(self.dtype):
             keys.append(self.items.exists.astype(jnp.int32))

@@ -79,9 +79,9 @@ def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
 
 
 def score_bin(scores: jax.Array, bits: int) -> jax.Array:
-    """Returns the bin of each score: the leading bits of its float32 key, reversed.
+    """Returns the bin of each score, from the leading bits of its key as float32.
 
-    Bins are in rank order from 0: the first hold NaN and inf, and the last, below
+    Bins count from 0 in rank order: the first hold NaN and inf, and the last, below
     `2**bits`, hold −inf. A bin holds scores of one sign and of nearly one size, so bins are
     narrow whatever the scale of the scores is. Rounding to float32 swaps no two scores, so
     a higher score is never in a later bin.
@@ -149,6 +149,6 @@ def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
 
 
 def seeds_of(ids: jax.Array) -> jax.Array:
-    """Returns seeds `[*lists, 2]` uint32, so that hashes differ between lists of ids."""
+    """Returns seeds `[*lists, 2]` uint32 from list ids, so hashes differ between lists."""
     ids = ids.astype(jnp.uint32)
     return jnp.stack([arithmetic.mix(ids), arithmetic.mix(~ids)], axis=-1)

@@ -21,7 +21,7 @@ def comparable(scores: np.ndarray) -> np.ndarray:
 def count_places(
     lists: Sequence[np.ndarray], scores: np.ndarray, starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Counts the scores of a list that are above the score of an item, or equal to it.
+    """Counts, for each item, the scores of its list above its score, and equal to it.
 
     NumPy sorts floats several times as fast as it can sort indices by them, so each list
     is sorted by itself and the items are looked up in it. With the list 4 7 9 7 7, items

@@ -23,8 +23,8 @@ Comparison = Callable[[Levels, Levels], jax.Array]
 MAX_COUNTED = 40
 
 # Up to this many targets are counted without a loop. A CPU then writes the comparisons with
-# each target to memory, so it only does so up to these numbers of items in all lists: for
-# one target, and for a few.
+# each target to memory, so it counts without a loop only up to these numbers of items in
+# all lists: for one target, and for a few.
 _FEW_TARGETS = 4
 _FEW_ITEMS = 2**22, 2**18
 

@@ -24,7 +24,7 @@ def index_in_list(segment_ids: jax.Array) -> jax.Array:
 def largest_packed(
     x: jax.Array, exists: jax.Array, segment_ids: jax.Array
 ) -> jax.Array:
-    """Sorts non-negative floats `[items]` down within each list; missing items give 0."""
+    """Sorts non-negative floats `[items]`, descending in each list; missing ones are 0."""
     return _descending(jnp.where(exists, x, -1), segment_ids)
 
 

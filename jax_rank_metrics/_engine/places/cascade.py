@@ -60,8 +60,8 @@ def of_group(
     """Returns the chance to stop at the first, second, … item of a tie group, or V_j.
 
     Returns `[*lists, ranks]`, for one group in each list; numbers beyond the size of the
-    group mean nothing. If items have values, these are V_j. Items may lie anywhere in their
-    lists, also on several devices: in each step, the items with the largest remaining
+    group mean nothing. If items have values, the numbers are V_j. Items may lie anywhere in
+    their lists, also on several devices: in each step, the items with the largest remaining
     chance to stop are counted, and added together.
 
     Args:
@@ -246,14 +246,14 @@ def expected(
 
 
 def at_rank(rank: jax.Array) -> RankMeans:
-    """Returns the averages for slots of one rank each; `rank` holds floats."""
+    """Makes the averages for slots of one rank each; `rank` holds floats."""
     return lambda rank_sums: [place.at_ranks(f, rank, k) for f, k in rank_sums]
 
 
 def in_turn(
     above: jax.Array, tied: jax.Array, bounds: tuple[jax.Array, jax.Array]
 ) -> RankMeans:
-    """Returns the averages for tie groups whose items are perhaps held only in part.
+    """Makes the averages for items of tie groups that may be held only in part.
 
     If r of t tied items are held, the i-th item held is the j-th item of the group with a
     probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i); both count from 0.

@@ -179,7 +179,7 @@ def _expected_rank_by_rank(
 ) -> tuple[jax.Array, jax.Array]:
     """Computes `expected` as `_expected_to_few` does, with every rank written out.
 
-    An accelerator runs this as one kernel; a product in steps would take a kernel for each.
+    An accelerator runs this as one kernel; a product in steps takes one kernel a step.
     """
     above, tied, stops = (count.astype(dtype) for count in first.counts)
     passing = jnp.ones_like(above)

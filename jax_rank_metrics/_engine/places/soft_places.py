@@ -109,7 +109,7 @@ class SoftScores:
 
         Infinities become the largest and smallest finite numbers of the dtype, since the
         difference of two infinities is NaN. NaN becomes a number too, because in packed
-        arrays it would make the values of other lists NaN.
+        arrays it would make the gradients of other lists NaN.
         """
         scores = jnp.where(exists, scores, jnp.zeros_like(scores)).astype(dtype)
         limit = float(jnp.finfo(dtype).max)

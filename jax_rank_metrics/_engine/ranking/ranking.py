@@ -188,8 +188,8 @@ class Ranking:
 
         Returns:
             `[*lists]` floats each: `in_order`, the pairs in which the larger value has
-            the better score; `tied`, the pairs whose scores tie; `total`, all pairs; and
-            `opposed`, the pairs in which the larger value has the worse score.
+            the better score; `tied`, the pairs whose scores tie; `opposed`, the pairs in
+            which the larger value has the worse score; and `total`, all of these pairs.
 
         Raises:
             ValueError: if the ranking was cut, or holds only relevant items and
@@ -248,8 +248,8 @@ class Ranking:
     def items(self) -> jax.Array:
         """The item at each rank, `[*lists, ranks]` int32; −1 at ranks without an item.
 
-        Depending on the source, an item is its index in the row (counted through all
-        devices if items are cut over them), its index in the retrieved list, or its id.
+        Depending on the source, an item is given by its index in the row (counted through
+        all devices if items are cut over them), its index in the retrieved list, or its id.
         For packed lists, the array is flat, `[items]`, list after list; `segment_ids` tells
         the list of each entry. Tied items stand in the order of the tie policy; under None
         and "expected", in the order of a hash of their indices, which does not read labels
@@ -379,8 +379,8 @@ def counted_data_of(ranking: Ranking) -> ranking_data.RankingData | None:
     """Counts the places of the relevant items of a ranking that holds the first ranks.
 
     In a program, metrics that need no other places read the counted places instead, and
-    the first ranks are then not compiled. None if the ranking cannot count places: because
-    ranks are as good, or known already.
+    the first ranks are then not compiled. None if the source does not count places,
+    for example because the ranks are known already.
     """
     count = ranking._count_places
     return None if count is None else count()

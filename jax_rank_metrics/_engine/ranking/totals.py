@@ -103,7 +103,7 @@ def cutoffs(data: RankingData, k: types.Cutoffs) -> tuple[types.Cut, ...]:
 
 
 def _check_ranks(data: RankingData, ks: Sequence[object]) -> None:
-    """Raises if a cutoff is so deep that the dtype of places cannot tell ranks apart."""
+    """Raises if a cutoff is among ranks that the dtype of places cannot tell apart."""
     dtype, limit = data.dtype, 2 ** (jnp.finfo(data.dtype).nmant + 1)
     max_ranks = data.items_held.ranks if data.items_held else data.max_items or 0
     numbers = [k for k in ks if isinstance(k, int) and k > limit]

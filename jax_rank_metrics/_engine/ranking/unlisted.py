@@ -102,8 +102,8 @@ def check_alike(data: RankingData, item_fn: ItemFn) -> None:
         )
 
 
-# If columns have at most this many entries, the value of an item with 1 in each entry is
-# computed.
+# If columns have at most this many entries, one value is computed for each entry: the value
+# of an item with 1 in this entry alone.
 _MANY_ENTRIES = 512
 
 # The two column values between which a function must be a straight line.
