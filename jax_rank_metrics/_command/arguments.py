@@ -149,7 +149,7 @@ OPTIONS = {
     "test": "--compare",
     "level": "--confidence",
 }
-# In a message, these words are columns, but "pass label=" means the option.
+# In a message, the words in COLUMNS mean columns, but "label=" means the option.
 _PASSED = OPTIONS | {name: f"--{name}" for name in COLUMNS}
 ONLY_PYTHON = "undefined", "samples", "key", "ids", "sort"  # have no option
 _ELLIPSIS = "\0"  # takes the place of calls and arguments that only Python has
@@ -238,7 +238,7 @@ def check(options: CommandOptions) -> None:
     _check_choices(options)
     if options.plot is not None:
         _check_plot(options.plot)
-    _ = options.baseline_run  # raises if there is no such run
+    _ = options.baseline_run  # raises if it is not exactly one run
     if options.level is not None and not 0 < options.level < math.inf:
         raise ValueError(f"--level is {options.level}; pass a number above 0")
     metric_names(options.words, options.trec)

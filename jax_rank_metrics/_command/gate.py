@@ -26,7 +26,7 @@ NOT_WORSE, WORSE, UNDECIDED = 0, 1, 3
 IDENTICAL = "identical"  # the verdict if all rankings are equal, for any margin
 VERDICTS = {NOT_WORSE: "not worse", WORSE: "worse", UNDECIDED: "cannot tell"}
 POWER = 0.9  # the power at the margin and the number of queries that a report names
-MAX_QUERIES, MAX_DOCUMENTS = 10, 3  # in tables: queries a metric, and documents a query
+MAX_QUERIES, MAX_DOCUMENTS = 10, 3  # in tables: queries per metric, documents per query
 NUMBERS = (
     "baseline candidate difference low high queries power detectable needed".split()
 )
@@ -110,7 +110,7 @@ def gate(options: arguments.CommandOptions) -> int:
     def intervals(alpha: float) -> np.ndarray:
         results: Any = tests(alpha)
         if floor is not None:
-            # Take the intervals of `evaluate`: for hits, Wilson's interval, because its
+            # Take the intervals of `evaluate`: the interval of hits is Wilson's, whose
             # width is never 0.
             of_lists = on_host.HostSums.of_lists
             sums = [of_lists(lists, Mean) for lists in run.lists.values()]

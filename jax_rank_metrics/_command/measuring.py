@@ -164,7 +164,7 @@ def _read(
         format, columns, side = options.run_format, options.run_columns, "run"
         if format is None and judgements == "svmlight" and format_of(path) is None:
             format = "scores"  # the runs of an svmlight file are plain scores
-        if duplicates in ("error", "max"):  # a chunk that repeats has its best score
+        if duplicates in ("error", "max"):  # a chunk that repeats keeps its best score
             duplicates = "error" if options.document is None else "max"
     names = None
     if columns is not None:

@@ -331,7 +331,7 @@ def as_trec(
     for run_name, run in runs.items():
         queries = dict(_queries(run))
         if "runid" in run_lines or len(runs) > 1:
-            # If runs share a tag, print their names instead.
+            # If runs share a tag, or a run has none, print names instead.
             tag = tags[run_name]
             is_shared = tag is None or list(tags.values()).count(tag) > 1
             line("runid", "all", run_name if is_shared else str(tag))

@@ -71,7 +71,8 @@ class LoopMetrics(NamedTuple):
 
         Raises:
             TypeError: if labels or scores are missing.
-            ValueError: if a metric of all items gets a ranking, because it reads labels.
+            ValueError: if a metric of all items gets a ranking or relevant ids, because it
+                reads labels.
         """
         arguments, states = batch_arguments(batch), dict[str, state.State]()
         if not arguments.keys().isdisjoint(("ranking", "relevant_ids")):

@@ -51,7 +51,7 @@ class _Best(NamedTuple):
 
     scores: Any  # [queries, documents]
     documents: Any  # [queries, documents] int64, indices in the corpus
-    num_last: Any  # [queries], how many documents of the corpus have the least score
+    num_last: Any  # [queries], how many, kept or not, have the least of these scores
 
 
 class Retrieval:

@@ -42,7 +42,7 @@ _ANY, _NONE = _base.Any(), _base.Choices(_base.NOT_PROVIDED)
 _REQUIRED, _ZERO = _base.Any(required=True), _base.Choices(0)
 
 # Measures have the names of metrics. If a name means something else for a measure,
-# `_name_of` sets options. Here is the option for each parameter of a measure.
+# `_name_of` sets options. These parameters of measures become the options named here.
 _OPTIONS = dict(p="p", alpha="alpha", T="target", max_rel="max_label", rel="rel")
 _GAINS = {"log2": "linear_gain", "exp-log2": "exponential_gain"}
 

@@ -56,8 +56,8 @@ class RankingMetrics(_keras.metrics.Metric):
         Args:
             metrics: As for `evaluate`; only names, if the model will be saved. Also
                 "pooled_roc_auc(bits=20)" and "pooled_average_precision", which come last
-                in results. If there are only these two, `y_true` and `y_pred` may have any
-                shape, such as `[examples, 1]`.
+                in results. If there are no other metrics, `y_true` and `y_pred` may have
+                any shape, such as `[examples, 1]`.
             name: The name of the Keras metric, which does not appear in logs.
             dtype: As for any Keras metric, but sums always have JAX's default float dtype.
             prefix: The start of the name of every result, such as "left_" for
@@ -106,9 +106,7 @@ class RankingMetrics(_keras.metrics.Metric):
             ValueError: if shapes differ; if a metric reads lists, and the last axis has the
                 length 1 or is the only axis; as `evaluate`.
         """
-        cure = (
-            "pass [lists, items], such as keras.layers.Reshape((items,)) after Dense(1)"
-        )
+        cure = "pass [lists, items], by keras.layers.Reshape((items,)) after a Dense(1)"
         if self._loop.bounds:
             require_lists("y_true", tuple(y_true.shape), cure)
             require_lists("y_pred", tuple(y_pred.shape), cure)

@@ -65,7 +65,7 @@ def delimited(
         text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="\n")
         header = next(csv.reader(text, delimiter=separator), [])
         # Each field but the last of a line takes at least one byte, its separator. A header
-        # with far more fields would make a table that does not fit into memory.
+        # with far more fields might make a table that does not fit into memory.
         if len(header) * data.count(b"\n") > max(2 * len(data), MAX_CELLS):
             raise ValueError(
                 f"{source}, {sources.quote_line(1, data)}: {len(header)} fields, far more "
@@ -130,8 +130,8 @@ def _table_error(source: sources.Source, data: bytes, separator: str) -> ValueEr
     except csv.Error as error:
         if "new-line character" in str(error):
             sources.check_line_ends(source, data)
-        # Quote the line in which the row begins, because the lines up to the next quote
-        # belong to the row.
+        # Quote the line in which the row begins: a stray quote there takes all lines up to
+        # the next quote into the row.
         return ValueError(f"{source}, {sources.quote_line(first_line, data)}: {error}")
     unbalanced = [
         number
@@ -310,7 +310,8 @@ def _listed(
     """Returns a frame of queries and the lists of their documents.
 
     Raises:
-        ValueError: if a list holds anything but strings only, or integers only.
+        ValueError: unless each value is a list, in which all ids are strings, or all are
+            integers.
     """
     for row, ids in enumerate(lists):
         kinds = {*map(type, ids)} if isinstance(ids, (list, tuple)) else {object}

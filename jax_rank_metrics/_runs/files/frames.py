@@ -45,8 +45,8 @@ _RANKS = ("rank", "position", "ranking", "pos", "doc_rank")
 
 # Why an integer is refused if float64 rounds it to the same number as another integer.
 NOT_HELD = (
-    "which float64 cannot distinguish from another number, and some numbers are not "
-    "integers; pass smaller numbers"
+    "which float64, the dtype of numbers that are not all integers, cannot distinguish "
+    "from another number; pass smaller numbers"
 )
 
 

@@ -258,7 +258,7 @@ def numeric(column: object) -> np.ndarray | list[object]:
 def _one_dtype(name: str, values: list[Any]) -> np.ndarray | list[Any]:
     """Returns numbers of several kinds in one dtype.
 
-    Raises ValueError if they become float64, and two of the integers become equal.
+    Raises ValueError if they would become float64 and two integers would become equal.
     """
     kinds = {*map(type, values)}
     if kinds in ({int}, {float}):
@@ -376,8 +376,8 @@ def join(
     0 if they were not judged. It also holds the documents that were judged but not
     retrieved. These have no rank, but metrics count the relevant documents among them.
 
-    Scores are compared as float64, so doubles that are equal only in float32 do not tie.
-    Integer scores of any size are compared as integers.
+    Scores are compared as float64, so doubles that only float32 cannot distinguish do not
+    tie. Integer scores of any size are compared as integers.
 
     If ids are integers on one side and strings on the other, integers become strings: 1 is
     then equal to "1", but not to "01".
@@ -386,10 +386,10 @@ def join(
         qrels: The judgements: a frame of polars or pandas or a table of pyarrow with the
             columns query_id, doc_id and relevance, as `read_qrels` returns, or with the
             column names of another program that `read_qrels` knows; or a dict
-            `{query: {document: relevance}}`. A query without documents in the dict is
-            ignored. If a column names the subtopics to which documents are relevant, a
-            document has the label 1 if it is relevant to any subtopic, and metrics of
-            subtopics can be measured.
+            `{query: {document: relevance}}`. A query with an empty dict is ignored. If a
+            column names the subtopics to which documents are relevant, a document has the
+            label 1 if it is relevant to any subtopic, and metrics of subtopics can be
+            measured.
 
             Or lists of the relevant documents, `{query: [document, …]}`, as a dict or
             Series, in a column doc_id or doc_ids of a frame, or a list of lists, whose
@@ -536,7 +536,7 @@ def join_dicts(
     condensed: bool,
     ties: TiesOfFiles,
 ) -> Joined:
-    """Returns `join` of dicts, as programs based on pytrec_eval do it.
+    """Joins dicts in the way that programs based on pytrec_eval expect.
 
     A query that the run lacks, or for which it holds no document, has a list in which
     nothing was retrieved. Queries without judgements are left out. With ties="trec", scores

@@ -52,7 +52,7 @@ class Places(NamedTuple):
     above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
     tied: np.ndarray  # [documents] int32, how many tie with it, itself included
     num_retrieved: np.ndarray  # [lists] int32
-    rows: np.ndarray = np.zeros(0, int)  # [documents], rows of judgements, if known
+    rows: np.ndarray = np.zeros(0, int)  # [documents], rows of the judgements, if known
     middle: np.ndarray = np.zeros(0)  # [documents], their mean places, from 0
 
 
@@ -62,8 +62,9 @@ class Joined:
     There is a list for every query of the judgements, in the order of first appearance.
     `evaluate` and `measure` compute most metrics from the places of the judged documents
     alone, which are counted on the host. The arrays of all documents are made on first use:
-    they have an item for each document that was judged or retrieved. Items are in the order
-    of the lists, but not sorted within a list. The last items are padding, with mask False.
+    they have an item for each judged or retrieved document of a query. Items are in the
+    order of the lists, but not sorted within a list. The last items are padding, with mask
+    False.
 
     Attributes:
         num_segments: The number of queries that have judgements.
@@ -498,7 +499,7 @@ class Joined:
 def lists_of_joined(
     joined: Joined, threshold: types.Number, metrics: Sequence[Bound]
 ) -> FlatLists:
-    """Returns the documents of the run as flat lists, for remarks on ties."""
+    """Returns the documents of the run as flat lists, for remarks."""
     labels, retrieved = joined.labels, joined.retrieved
     return FlatLists(
         labels=labels.astype(np.float64),
@@ -622,13 +623,14 @@ def _count_later_ids(
     above: np.ndarray,
     tied: np.ndarray,
 ) -> np.ndarray:
-    """Counts, for each judged document, the documents with its score and a later id.
+    """Counts, for each judged document, the run's documents with its score and a later id.
 
     Only the tie groups of the judged documents are sorted by id.
 
     Args:
         run: Judgements and a run.
-        judged_rows: `[documents]`, at least one, rows of judged documents in the run.
+        judged_rows: `[documents]`, at least one, rows of judgements whose documents the run
+            holds.
         above: `[documents]`, as in `Places`.
         tied: `[documents]`, as in `Places`.
     """
@@ -706,8 +708,7 @@ def measure_places(
         because they give these documents a value, or need an order of tied documents.
 
     Raises:
-        ValueError: if a metric reads a column that `Joined` does not have; if a gain
-            overflows.
+        ValueError: if a metric reads a column other than `COLUMNS`; if a gain overflows.
     """
     check_columns(bounds, COLUMNS, allow_unread=True)
     ties = "tied" if (places.tied[places.retrieved] > 1).any() else "none"

@@ -109,8 +109,8 @@ def find_judged(
     """Returns judgements and a run, joined by the ids of queries and of documents.
 
     Args:
-        judged: The judgements, as `frame_of` or `read` returns them, with one row a
-            document. A null document marks an empty list.
+        judged: The judgements, as `frame_of` or `read` returns them, but not with a list of
+            documents in a row. A null document marks an empty list.
         run: The run, as `frame_of` or `read` returns it.
         ties: See `join`. Integers that float64 cannot distinguish tie only under "trec".
         repeats: Whether to keep documents that occur earlier in a ranked list.
@@ -252,8 +252,8 @@ def _by_document(judged: "pl.DataFrame") -> "pl.DataFrame":
     """Returns a row for each document of each query, in the order of first appearance.
 
     The relevance is 1 if a document is relevant to a subtopic, else its highest relevance.
-    The column `subtopics` holds a bool for each subtopic: True if the document is relevant
-    to it. Subtopics with relevant documents are numbered by first appearance in the query.
+    The column `subtopics` has a bool for each subtopic of the query that has relevant
+    documents, in the order of first appearance: True if the document is relevant to it.
 
     >>> rows = [("q", "a", 0, "1"), ("q", "a", 2, "2"), ("q", "b", 1, "3")]
     >>> names = ("query_id", "doc_id", "relevance", "subtopic")

@@ -121,10 +121,10 @@ def read_run(
 ) -> "pl.DataFrame":
     r"""Reads a run from a file: the documents that a system returned, with their scores.
 
-    The formats are the same as in `read_qrels`, except for three. Lines of "trec" are
-    `query Q0 document rank score tag`. Only query, document and score are read: scores
-    alone determine the order. The rank must be a number, and no id may hold a blank, which
-    would shift the fields; any text may follow the tag.
+    Tables and "json" are read as in `read_qrels`. Lines of "trec" are `query Q0 document
+    rank score tag`. Only query, document and score are read: scores alone determine the
+    order. The rank must be a number, and no id may hold a blank, which would shift the
+    fields; any text may follow the tag.
 
     Two formats must be passed, because neither the extension nor the contents of a file
     identify them. "msmarco" has lines of `query document rank`, read as the score −rank;
@@ -151,7 +151,7 @@ def read_run(
 
     Raises:
         ValueError: as in `read_qrels`; or if a score is NaN, or a rank is not an integer
-            of at least 1 in lines of "msmarco", and of at least 0 in tables.
+            of at least 1 in lines of "msmarco", or of at least 0 in tables.
         OSError: if the file cannot be opened.
         TypeError: as in `read_qrels`.
         ModuleNotFoundError: as in `read_qrels`.

@@ -162,8 +162,8 @@ def _unpack_zstd(source: Source, data: bytes, limit: int) -> bytes:
         return ValueError(f"{source}: truncated or corrupt zstd file ({reason})")
 
     parts, size, start, decompressor = [], 0, 0, None
-    # Unpack in pieces, so that it can stop at the limit. A piece unpacks to some 40 MB at
-    # most.
+    # Unpack in pieces, so that unpacking can stop at the limit. A piece unpacks to some
+    # 40 MB at most.
     while start < len(data) and size <= limit:
         if decompressor is None or decompressor.eof:  # a frame begins
             decompressor = new_decompressor()

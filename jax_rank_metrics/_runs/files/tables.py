@@ -59,7 +59,8 @@ def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataF
     Args:
         source: See `evaluate_scored`.
         roles: The columns to read.
-        is_sorted_here: Whether to sort the rows of a stream by list.
+        is_sorted_here: Whether to accept the rows of a stream in any order: files are then
+            sorted by list, and other streams are read whole.
 
     Raises:
         TypeError: if `source` is not a table.
@@ -175,7 +176,7 @@ def _format_of(path: Path) -> str | None:
 def _rows_of_files(
     paths: Sequence[Path], roles: Roles, is_sorted_here: bool
 ) -> Iterator[_Rows]:
-    """Yields the rows of files; if asked, polars sorts them, out of core if it can."""
+    """Yields the rows of files; if asked, sorted by list, out of core if polars can."""
     scans, where = [], ""
     try:
         for path in paths:

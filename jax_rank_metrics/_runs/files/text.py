@@ -238,7 +238,7 @@ def _plain_fields(data: bytes, form: Form) -> "pl.DataFrame | None":
         )
     except pl.exceptions.PolarsError:
         return None
-    # A field is null after two separators in a row, or if a line has too few fields.
+    # A field is null between two separators in a row, or if a line has too few fields.
     if any(column.has_nulls() for column in frame):
         return None
     frame = frame.select(form.columns)
