@@ -114,9 +114,9 @@ def _read_index(index: Any, count: int) -> Any:
 def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:
     """Raises ValueError unless weights and `defined` fit the shape of values.
 
-    They have the same shape; or, unless `cutoff_weights`, the shape without its last axis,
-    which then has at least one cutoff. Objects without a shape, such as the specs of
-    `jax.shard_map`, are not checked.
+    Both must have the shape of values or, unless `cutoff_weights`, that shape without its
+    last axis. An axis of cutoffs must not be empty. Objects without a shape, such as the
+    specs of `jax.shard_map`, are not checked.
     """
     inputs.same_index(
         of_lists={"values": values, "weights": weights, "defined": defined}

@@ -101,7 +101,8 @@ class Mean(State):
         """Σ weight of the values that are neither hits nor misses, `[*k]`.
 
         It is 0 if and only if every value was a bool, or the 0 or 1 of a metric whose
-        values lie in [0, 1]. Differences and ratios need not, so all their weight is here.
+        values lie in [0, 1]. Differences and ratios may lie outside, so all of their weight
+        counts here.
         """
         return self._moments().fractional
 

@@ -62,8 +62,8 @@ class Moments(NamedTuple):
         Args:
             v: Values of JAX, or float64 of NumPy; 0 for lists that stay out.
             w: Weights, 0 for lists that stay out.
-            are_shares: Bool, True if values must lie in [0, 1]; all other values count as
-                fractional.
+            are_shares: Bool, True if values must lie in [0, 1]. Values for which it is
+                False all count as fractional.
             is_unit: True if all weights are known to be 0 or 1.
             of_weights: The terms of other values with these weights, if there are any.
         """
@@ -161,8 +161,8 @@ class Moments(NamedTuple):
 
         Returns:
             low, high: The bounds of the interval, each `[*k]`.
-            valid: `[*k]` bool, False if the method is "wilson" and a value counted as
-                fractional.
+            valid: `[*k]` bool, False if the method is "wilson", a value counted as
+                fractional, and the mean is not NaN.
         """
         xp, centre = self._xp, self.mean()
         size, freedom = self.sample_size(lists, dtype)
@@ -300,10 +300,10 @@ def of_metrics(
 ) -> list[tuple[FloatPair, jax.Array]]:
     """Returns the fields of the `Mean` of each of several metrics of the same lists.
 
-    A single reduction sums all metrics. Each sum has an operand of its own, because
-    accelerators would start kernels to stack columns, and to cut their sums apart. Columns
-    are stacked if there are many, or if values are sums over long lists, which would take
-    longer to fuse with a reduction of many operands.
+    A single reduction sums all metrics. Up to `_MAX_APART` columns are not stacked, because
+    accelerators would start kernels to stack them, and to cut their sums apart. More
+    columns are stacked. Sums over long lists are stacked, too, because they take longer to
+    fuse with a reduction of many operands.
 
     Args:
         metrics: The values of each metric.

@@ -69,9 +69,9 @@ class PerList(list_arrays.ListArrays):
     def __repr__(self) -> str:
         """Shows the mean and the counts: `PerList(mean 0.500, 3 lists, 1 undefined)`.
 
-        The shape comes first unless it is `[]` or `[number of lists]`:
+        The shape comes first unless it is `[]` or `[n]` for n lists that count:
         `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers, only
-        the shape is shown: `PerList(traced, float32[3])`.
+        the dtype and the shape are shown: `PerList(traced, float32[3])`.
         """
         token = None
         try:

@@ -472,8 +472,8 @@ def remark_on_segments(segment_ids: np.ndarray, num_segments: int) -> list[str]:
     """Remarks if items seem to hold the size of their list, in place of its number.
 
     The size n then stands for n items in a row, or for a multiple of n if neighbouring
-    lists have the same size. Two ids may do so by chance, so there have to be three, or a
-    single id for all lists.
+    lists have the same size. Two ids may do so by chance, so there have to be at least
+    three, or a single id for all lists.
     """
     if segment_ids.ndim > 1 or segment_ids.min(initial=1) < 1:
         return []

@@ -262,12 +262,12 @@ def numbers_text(values: np.ndarray) -> str:
 def local_copy(tree: T) -> T | None:
     """Returns the tree with arrays of NumPy, or None if this host cannot read them all.
 
-    Computations with them do not depend on a mesh, as computations with the tree may.
+    Results computed from the copy depend on no mesh; results from the tree itself may.
     """
     leaves, structure = jax.tree.flatten(tree)
     local_leaves = []
     for leaf in leaves:
-        # The arrays of a single list are NumPy scalars if it was selected in NumPy.
+        # Selecting a single list from NumPy arrays gives NumPy scalars.
         kinds = (jax.Array, np.ndarray, np.generic)
         if isinstance(leaf, Tracer) or not isinstance(leaf, kinds):
             return None
@@ -284,7 +284,7 @@ def local_copy(tree: T) -> T | None:
 
 
 def why_unreadable(tree: object) -> list[str]:
-    """Returns in one word why a tree's numbers cannot be read; empty if unknown."""
+    """Returns, as a list of one word, why a tree cannot be read; empty if unknown."""
     leaves = jax.tree.leaves(tree)
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         return ["traced"]

@@ -84,14 +84,17 @@ def foreground(ax: "Axes") -> "ColorType":
 def wrapped(text: str, letters: int = LETTERS) -> str:
     """Breaks each line of a text that is longer than this many letters.
 
-    Dollar signs are escaped, because matplotlib would read names with two as mathematics.
+    Dollar signs are escaped, because matplotlib reads text between two as mathematics.
     """
     lines = "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
     return lines.replace("$", r"\$")
 
 
 def label(name: str) -> str | None:
-    """Returns the label of a line, after a space if it begins with _: legends skip that."""
+    """Returns the label of a line; None without a name.
+
+    A name that begins with _ gets a space in front, because legends skip such labels.
+    """
     return f" {name}" if name.startswith("_") else name or None
 
 

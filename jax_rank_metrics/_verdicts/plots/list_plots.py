@@ -161,7 +161,7 @@ def distribution(
         run = "" if system is None else str(system)
         name = repr(run) if run else "lists"
         values = _lists_of_metric(of_system.values(), name, metric)
-        # With "skip", one undefined seed leaves a list out; otherwise, all seeds must be.
+        # Leave out lists that are undefined for all seeds or, with "skip", for any seed.
         defined = (values.is_known() & values.defined.any(0))[:, 0]
         array = values.values.mean(0)[:, 0]
         weights = values.weights[:, 0]

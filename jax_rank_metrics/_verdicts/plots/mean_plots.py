@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MARKERS = 25  # points of a line up to which each has a marker
+MARKERS = 25  # at most, on a line with a marker at every point
 
 
 def at_cutoffs(

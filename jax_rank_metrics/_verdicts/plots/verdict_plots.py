@@ -48,8 +48,9 @@ def forest(
     right, is at most 1 − `level`. The line is at a difference of 0; margins of equivalence
     or of non-inferiority are shaded. An open interval, as with a one-sided alternative,
     ends in an arrow. Differences above 1, which are possible for `arp`, would leave metrics
-    between 0 and 1 no room on the same axis. If both are drawn, large differences are
-    divided by a power of ten, which the label of the row names, as in "arp / 100".
+    between 0 and 1 no room on the same axis. If both are drawn, the differences of metrics
+    such as `arp` are divided by a power of ten, which the label of the row names, as in
+    "arp / 100".
 
     Args:
         comparisons: The result of `compare`, or a part of it. The rows of a task or a
@@ -255,7 +256,7 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
             )
     _shade_margins(ax, drawn)
     ax.margins(x=0.08)
-    # Read the limits before arrows are drawn, because arrows end there and move them.
+    # Read the limits before drawing arrows, which end there and would move the limits.
     edges = ax.get_xlim()
     is_unknown = np.isinf(low) & np.isinf(high)
     # An open end is a line to the edge of the axes, with an arrow there.
@@ -319,7 +320,7 @@ def _label_rows(
     ]
     right.append(ax.annotate(title, (1, -0.5), (6, 2), va="bottom", **style))
     drawing.legend(ax, is_below=True)
-    # Shrink the labels if they are higher than the rows.
+    # Shrink the texts of all rows if one of them is higher than a row.
     drawing.root_figure(ax).draw_without_rendering()
     texts_of_rows = (*ax.get_yticklabels(), *right)
     height = max(text.get_window_extent().height for text in texts_of_rows)

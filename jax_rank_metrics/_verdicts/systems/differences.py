@@ -168,7 +168,7 @@ class Differences:
         """
         # For each pair, arrays `[2, lists, cutoffs]`.
         sides, side_weights = [], []
-        # For each column, or arrays of the columns of a pair.
+        # The first three get an entry for each column, the others an array for each pair.
         rounding, are_ratios, seeds, undefined_counts = [], [], [], []
         ranges = []
         for a, b in zip(lists[::2], lists[1::2], strict=True):

@@ -122,7 +122,10 @@ class ListValues:
         return np.einsum("slk,lk->ks", values, weighted_means.shares_of(weights))
 
     def zero_counts(self) -> tuple[int, int]:
-        """Returns how many lists are undefined and count as 0, and how many lists count."""
+        """Returns how many lists are undefined and count as 0, and how many lists count.
+
+        Both are 0 if undefined lists count as 1 or are left out.
+        """
         if self.undefined in ("one", "skip"):
             return 0, 0
         counts = self.weights > 0

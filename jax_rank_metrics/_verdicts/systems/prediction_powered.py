@@ -33,9 +33,9 @@ def prediction_powered(
 
     .. math:: λ · mean_N(f) + mean_n(y − λ·f)
 
-    which is unbiased for any judge, if the n lists are a random sample. λ has the smallest
-    error: it is cov(y, f) / ((1 + n/N) · var(f)), clipped to [0, 1], so a judge that does
-    not help leaves the mean of people. The squared error is var_n(y − λ·f)/n +
+    which is unbiased for any judge, if the n lists are a random sample. λ is the value with
+    the smallest error, cov(y, f) / ((1 + n/N) · var(f)), clipped to [0, 1], so a judge that
+    does not help leaves the mean of people. The squared error is var_n(y − λ·f)/n +
     λ²·var_N(f)/N, with n − 2 as the divisor of the first variance, and intervals use
     Student's t with n − 2 degrees of freedom.
 
@@ -127,11 +127,12 @@ def judged_records(
     """Pairs people's records with the judge's, by system, task and metric.
 
     Args:
-        human: The values by people's labels; a missing value is a list without a label.
-        judge: The values by the judge's labels; a missing value is an error.
-        undefined: As for `prediction_powered`.
+        human: The values by people's labels.
+        judge: The values by the judge's labels.
+        undefined: As for `prediction_powered`. With None, a missing value of people is a
+            list without a label, and a missing value of the judge is an error.
         fix_missing: The advice of the error about missing values. If it is passed, missing
-            values of people are errors, too.
+            values of people are errors, too, unless `undefined` is passed.
 
     Raises:
         ValueError: if the judge lacks a record that people have.
@@ -184,8 +185,7 @@ def beside_judge(
         undefined: As for `compare`.
 
     Returns:
-        The differences, and the cluster of each list that people labelled; None without
-        clusters.
+        The differences, and the cluster of each of people's lists; None without clusters.
 
     Raises:
         ValueError: as for `prediction_powered`.

@@ -118,7 +118,8 @@ class Record:
         """
         name, source, undefined = self.name, self.source, self.undefined
         if isinstance(source, ListValues):
-            # `Seeds` have read their values already; only the name for errors changes.
+            # `Seeds` have read their values already. Only the name for errors and
+            # `undefined` may change.
             return dataclasses.replace(
                 source, name=name, undefined=undefined or source.undefined
             )
@@ -646,7 +647,7 @@ def read(
         keys = ("system", "metric")
     if keys is not None:
         return [record.named(keys) for record in records]
-    # If paths have three keys, the first is a task, and dicts of tasks may differ in depth.
+    # If any path has three keys, all first keys are tasks, which may differ in depth.
     num_tasks = int(max(len(record.path) for record in records) > 2)
     results = []
     by_task = itertools.groupby(records, lambda record: record.path[:num_tasks])
@@ -784,7 +785,8 @@ def only_metric(
         metric: The name that the caller passed, or None.
 
     Raises:
-        ValueError: if there are several metrics, or none called `metric`.
+        ValueError: if there are several metrics and `metric` is None, or if none is called
+            `metric`.
     """
     metrics = list(metrics)
     # Values without a name are taken for any metric that is asked for.

@@ -29,8 +29,8 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
 
     Per-list values have a column for each metric and cutoff, with the names of
     `compute(…, flat=True)`. They are NaN for lists in which the metric is undefined, no
-    matter how such lists count in means, and means over seeds for `Seeds`. Lists that do
-    not count, such as lists without items, stay: a frame holds neither weights nor
+    matter how such lists count in means. For `Seeds`, they are means over seeds. Lists that
+    do not count, such as lists without items, stay: a frame holds neither weights nor
     `undefined`. Tasks become a level of the index, because each has its own lists. Systems
     that share no list, such as the groups of `Evaluation.by`, are treated as tasks; other
     systems become a level of the columns.
@@ -153,7 +153,7 @@ def _of_tasks(
         task = ", ".join(map(str, task)) if isinstance(task, tuple) else task
         tasks.setdefault(task, []).append(record)
     # Several systems are a level of the columns. So is a single system with several tasks,
-    # because its tasks would be read as systems without it.
+    # because without this level its tasks would be read as systems.
     has_systems = len({record.system for record in records}) > 1
     has_systems |= len(tasks) > 1 and records[0].system is not None
     return {task: _columns(part, ids, has_systems) for task, part in tasks.items()}
