@@ -278,7 +278,9 @@ def test_what_users_have_seen_is_their_profile(how, rng):
         np.testing.assert_allclose(
             lists.mean().compute(), np.sum(after) / np.sum(before) - 1, rtol=1e-5
         )
-        with pytest.raises(ValueError, match="but none were passed; .* seen to evaluate"):
+        with pytest.raises(
+            ValueError, match="but none were passed; .* seen to evaluate"
+        ):
             facts = {"genres": genres}
             jrm.evaluate_users(names[1], scores, relevant, item_columns=facts)
 

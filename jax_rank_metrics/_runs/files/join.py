@@ -376,8 +376,8 @@ def join(
     0 if they were not judged. It also holds the documents that were judged but not
     retrieved. These have no rank, but metrics count the relevant documents among them.
 
-    Scores are compared as float64, so doubles that only float32 cannot distinguish do not
-    tie. Integer scores of any size are compared as integers.
+    Scores are compared as float64, so doubles that are equal only in float32 do not tie.
+    Integer scores of any size are compared as integers.
 
     If ids are integers on one side and strings on the other, integers become strings: 1 is
     then equal to "1", but not to "01".
