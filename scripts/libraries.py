@@ -447,7 +447,7 @@ def coming_from(x: Library) -> str:
     ]
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
-    close = f"{count} answers do not follow these definitions; that page lists them."
+    close = f"*Check your numbers* lists {count} answers that no choice explains."
     not_asked = x.not_asked(*x.definitions)
     seeds = x.random["seeds"]
     num_drawn = sum(seed["answers"] for seed in seeds)
@@ -456,8 +456,8 @@ def coming_from(x: Library) -> str:
         f"[Check your numbers](../check-your-numbers.md) and {num_drawn} values of\n"
         f"randomly drawn lists, in {', '.join(x.definitions)}.\n"
         f"The table has each choice in which its answers differ from the reference. If a\n"
-        f"row says *no rule*, *no stated order* or *no value*, no definition explains the\n"
-        f"answers for such lists:\n\n{table}"
+        f"row says *no rule* or *no stated order*, no definition explains the answers for\n"
+        f"such lists. If it says *no value*, there is no answer for such lists:\n\n{table}"
         + (
             f"\n\nIts answers say nothing about: {not_asked}."
             if not_asked != NOT_ASKED

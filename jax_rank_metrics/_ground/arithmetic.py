@@ -86,7 +86,7 @@ def total_of_integers(x: jax.Array) -> jax.Array:
 
 
 def two_sum(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Adds exactly: returns the sum and its rounding error, for a and b of any size.
+    """Adds exactly: returns the sum and its rounding error, whichever of a and b is larger.
 
     References:
         Knuth, The Art of Computer Programming 2, 4.2.2.

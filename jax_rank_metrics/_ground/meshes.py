@@ -2,8 +2,8 @@
 
 The type of an array (`jax.typeof`) says two things. Its *sharding* says over which mesh
 axes each of its axes is cut. Inside `jax.shard_map`, it also says over which mesh axes the
-array *varies*: its values may differ between the devices along these axes. JAX calls them
-the VMA type ("varying manual axes").
+array *varies*: its values may differ between the devices along these axes. JAX calls this
+part of the type the VMA type ("varying manual axes").
 """
 
 import functools
@@ -62,7 +62,7 @@ def sum_counts_over(counts: jax.Array, axis_name: AxisNames) -> jax.Array:
 
 
 def ids_in_part(ids: jax.Array, size: int, axis_name: AxisNames | None) -> jax.Array:
-    """Returns ids as indices into this device's part of rows; −1 for ids of other parts.
+    """Returns ids as indices into this device's part of the rows; −1 for all other ids.
 
     On the second of two devices that hold 4 rows each, the ids [1, 5, −1] become
     [−1, 1, −1].

@@ -154,7 +154,7 @@ def is_wide(tree: object) -> bool:
 
 
 def on_host(name: str, value: object) -> np.ndarray | None:
-    """Returns a NumPy array; None for None and for JAX arrays, which are slow to read."""
+    """Returns a NumPy array; None for None and JAX arrays, which may not be ready yet."""
     if value is None or any(map(libraries.is_of_jax, jax.tree.leaves(value))):
         return None
     return numpy_array(name, value)

@@ -109,7 +109,7 @@ def whole_numbers(name: str, value: object, lists: tuple[int, ...]) -> jax.Array
     if not is_readable(array):
         return array
     values = np.asarray(array, np.float64)
-    fractional = values[values != np.floor(values)]  # NaN too
+    fractional = values[values != np.floor(values)]  # NaN is one too
     if fractional.size:
         raise ValueError(
             f"{name} holds {fractional[0]}; pass whole numbers, one per list"
@@ -194,8 +194,8 @@ def relevant_items(
 ) -> tuple[jax.Array, jax.Array | None, dict[str, jax.Array]]:
     """Converts ids of relevant items, their labels or None, and their columns.
 
-    The ids must have the same leading axes as `reference`, the argument of the name
-    `reference_name`, unless it is None.
+    The ids must have the same leading axes as `reference`, the argument
+    `reference_name`. If `reference` is None, they are not compared.
     """
     arguments = {"relevant_ids": relevant_ids, "relevant_labels": relevant_labels}
     libraries.same_index(
@@ -525,7 +525,7 @@ def _check_kept(name: str, leaf: object, array: jax.Array, is_one_each: bool) ->
 
 
 def _is_array_like(value: object) -> bool:
-    """True for numbers, names, and nested lists of them, which are not pytrees."""
+    """True for numbers, names, and nested lists of them, which count as single leaves."""
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     kinds = bool, int, float, str, bytes, np.generic, datetime.date, uuid.UUID

@@ -373,7 +373,7 @@ _LARGEST_WEIGHT = 1e12
 def check_weights(name: str, value: object) -> None:
     """Raises if sums of positive weights of lists might overflow or vanish in float32.
 
-    Weights in JAX arrays are not checked, because reading them would wait for the device.
+    Weights in JAX arrays are not checked, because a read would have to wait for the device.
     """
     if (weights := arrays.on_host(name, value)) is None:
         return
