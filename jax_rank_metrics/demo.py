@@ -221,9 +221,9 @@ def draw(evaluations: dict[str, jrm.Evaluation]) -> "Figure":
     figure: Figure = library.Figure(figsize=(10, 3.6), layout="constrained")
     recall_ax, difference_ax, distribution_ax = figure.subplots(1, 3)
     jrm.plots.at_cutoffs(evaluations, "recall", ax=recall_ax)
-    (baseline, a), (trained, b) = evaluations.items()
+    (baseline, before), (trained, after) = evaluations.items()
     names = (baseline, trained)
-    jrm.plots.differences(a, b, names=names, metric="map", ax=difference_ax)
+    jrm.plots.differences(before, after, names=names, metric="map", ax=difference_ax)
     jrm.plots.distribution(evaluations, metric="map", ax=distribution_ax)
     return figure
 

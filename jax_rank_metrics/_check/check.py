@@ -169,9 +169,12 @@ def check(
         _check_gains(gain_fn, labels.labels, labels.mask)
         lists: Any = joined.lists_of_joined(labels, relevance_threshold, bounds)
         known = labels.remarks_at(relevance_threshold)  # remarks on order included
-        of_scores = remarks.remark_on_scores(lists, lists.scores)
-        of_scores += _on_cutoffs(lists, bounds, labels.arguments())
-        return [*known, *(text for text in of_scores if remarks.REVERSED not in text)]
+        score_remarks = remarks.remark_on_scores(lists, lists.scores)
+        score_remarks += _on_cutoffs(lists, bounds, labels.arguments())
+        return [
+            *known,
+            *(text for text in score_remarks if remarks.REVERSED not in text),
+        ]
     for partner, names in _COMPANIONS.items():
         for name in names:
             if partner not in passed and name in passed:
@@ -189,8 +192,8 @@ def check(
             relevant_labels = padded.relevant_labels
     if relevant_ids is not None:
         ids = retrieved_ids, relevant_ids, relevant_labels, exclude_ids
-        of_ids = scores if labels is None else None
-        texts += _check_ids(ids, of_ids, num_items, options)
+        catalog_scores = scores if labels is None else None
+        texts += _check_ids(ids, catalog_scores, num_items, options)
     return texts
 
 
@@ -205,11 +208,11 @@ def _check_labels(
     their number, all as the caller passed them.
     """
     raw_labels, raw_scores, raw_mask, raw_weights = arrays
-    of_items = {"labels": raw_labels, "scores": raw_scores, "mask": raw_mask}
-    of_lists = {}
+    item_values = {"labels": raw_labels, "scores": raw_scores, "mask": raw_mask}
+    list_values = {}
     per_list = getattr(raw_labels, "ndim", 1) > 1
-    (of_lists if per_list else of_items)["weights"] = raw_weights
-    inputs.same_index({**of_items, "segment_ids": packing[0]}, of_lists)
+    (list_values if per_list else item_values)["weights"] = raw_weights
+    inputs.same_index({**item_values, "segment_ids": packing[0]}, list_values)
     labels, mask = inputs.item_arrays("labels", raw_labels, raw_mask)
     segment_ids, num_segments = inputs.read_segments(labels, *packing)
     item_weights, list_weights = inputs.weights_for(
@@ -316,8 +319,8 @@ def _check_ids(
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     further = {"retrieved_ids": raw_retrieved, "exclude_ids": raw_excluded}
-    of_lists = {"relevant_ids": raw_relevant, **further, "scores": raw_scores}
-    inputs.same_index(of_lists=inputs.frames_among(**of_lists))
+    list_values = {"relevant_ids": raw_relevant, **further, "scores": raw_scores}
+    inputs.same_index(of_lists=inputs.frames_among(**list_values))
     relevant_ids, relevant_labels, _ = inputs.relevant_items(
         raw_relevant, raw_labels, None
     )
@@ -430,8 +433,8 @@ def _on_cutoffs(
 ) -> list[str]:
     """Remarks on ties across cutoffs, for metrics whose columns were all passed."""
     columns = arguments.get("columns", {})
-    bounds = tuple(x for x in bounds if columns.keys() >= {*x.spec.columns})
-    read = {name for x in bounds for name in x.spec.all_columns}
+    bounds = tuple(bound for bound in bounds if columns.keys() >= {*bound.spec.columns})
+    read = {name for bound in bounds for name in bound.spec.all_columns}
     columns = {name: columns[name] for name in columns if name in read}
     shape = np.shape(arguments["labels"])
 
@@ -440,7 +443,7 @@ def _on_cutoffs(
         return run.measure_lists(bounds, list_arguments.checked(**arguments | changed))
 
     assert lists.scores is not None
-    cutoffs = {x.name: inputs.cutoffs(x.k) for x in bounds}
+    cutoffs = {bound.name: inputs.cutoffs(bound.k) for bound in bounds}
     return remarks.remark_on_cutoffs(lists, lists.scores, cutoffs, measure)
 
 

@@ -49,7 +49,7 @@ class Failure:
     def __str__(self) -> str:
         """Shows both values: `short-list/ndcg@5 is 1 and not 0.613147`."""
         values = self.answer, self.due
-        texts = ["no value" if x is None else f"{x:.6g}" for x in values]
+        texts = ["no value" if value is None else f"{value:.6g}" for value in values]
         return f"{self.test} is {' and not '.join(texts)}"
 
 
@@ -258,13 +258,13 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
         values, named = defaults | test, defaults.keys() & signature.parameters.keys()
         named |= {name for name in defaults if values[name] != defaults[name]}
         chosen = [name for name in defaults if name in named]
-        at = {name: values[name] for name in chosen if values[name] is not None}
+        keywords = {name: values[name] for name in chosen if values[name] is not None}
         try:
-            signature.bind(*arguments, **at)
+            signature.bind(*arguments, **keywords)
         except TypeError:
             continue
         try:
-            value = float(np.asarray(function(*arguments, **at)).item())
+            value = float(np.asarray(function(*arguments, **keywords)).item())
         except Exception as refusal:  # also of a program in another language
             value, error = math.nan, refusal
         answers.append((test, None if math.isnan(value) else value))

@@ -75,7 +75,7 @@ def dot(x: jax.Array, y: jax.Array) -> jax.Array:
 
 def _chunk_length(size: int) -> int:
     """Chunk length for `size` items: the largest divisor from 16 to 64, else 32."""
-    return next((w for w in range(64, 15, -1) if size % w == 0), 32)
+    return next((length for length in range(64, 15, -1) if size % length == 0), 32)
 
 
 def total_of_integers(x: jax.Array) -> jax.Array:

@@ -37,7 +37,10 @@ def pytree(
             return tuple(getattr(tree, name) for name in static)
 
         def flatten_with_keys(tree: T):
-            keyed = [(jax.tree_util.GetAttrKey(n), getattr(tree, n)) for n in dynamic]
+            keyed = [
+                (jax.tree_util.GetAttrKey(name), getattr(tree, name))
+                for name in dynamic
+            ]
             return keyed, aux_of(tree)
 
         def flatten(tree: T):

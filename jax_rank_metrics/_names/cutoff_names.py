@@ -15,8 +15,8 @@ def cutoff_names(name: str, count: int) -> list[str]:
     >>> cutoff_names("recall@1,5", 2), cutoff_names("P.1,5", 2), cutoff_names("mine", 2)
     (['recall@1', 'recall@5'], ['P_1', 'P_5'], ['mine[0]', 'mine[1]'])
     """
-    if len(of_family := trec.value_names(name)) == count:
-        return of_family
+    if len(family_names := trec.value_names(name)) == count:
+        return family_names
     head, at, tail = name.rpartition("@")
     ks = [k.strip() for k in tail.split(",")]
     if not at:

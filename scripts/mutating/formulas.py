@@ -336,8 +336,8 @@ MUTANTS = (
     Mutant(
         "worst order of BEDROC as if nothing were last",
         "_engine/formulas/early_recognition.py",
-        "of_worst = worth_of_ranks(length - num_active, num_active)[..., None]",
-        "of_worst = worth_of_ranks(length, num_active)[..., None]",
+        "worst_worth = worth_of_ranks(length - num_active, num_active)[..., None]",
+        "worst_worth = worth_of_ranks(length, num_active)[..., None]",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
     # What tests of several subjects read together.
@@ -393,8 +393,8 @@ MUTANTS = (
     Mutant(
         "pairs of a group that a cutoff parts are taken to be independent",
         "_engine/formulas/diversity.py",
-        "return jnp.where(_is_parted(place, k), of_pairs / tied, 0)",
-        "return jnp.zeros_like(of_pairs)",
+        "return jnp.where(_is_parted(place, k), pair_excess / tied, 0)",
+        "return jnp.zeros_like(pair_excess)",
         "tests/test_beyond_accuracy.py::test_values_are_means_over_all_orders",
     ),
     Mutant(

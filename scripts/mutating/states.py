@@ -34,8 +34,8 @@ MUTANTS = (
     Mutant(
         "labels of a draw are not in rank order",
         "_engine/calls/sampled_labels.py",
-        "of_items = arithmetic.take(labels, jnp.maximum(index, 0))",
-        "of_items = labels[..., : index.shape[-1]]",
+        "held_labels = arithmetic.take(labels, jnp.maximum(index, 0))",
+        "held_labels = labels[..., : index.shape[-1]]",
         "tests/test_sampled_labels.py::test_all_labels_of_a_list",
     ),
     Mutant(

@@ -114,8 +114,8 @@ def sampled_labels(
     if draws < 2:
         raise ValueError("draws is 1; pass at least 2, for a variance")
     key = inputs.prng_key(key)
-    of_items = {"probabilities": probabilities, "scores": scores, "mask": mask}
-    inputs.same_index(of_items, {"list_weights": list_weights})
+    item_values = {"probabilities": probabilities, "scores": scores, "mask": mask}
+    inputs.same_index(item_values, {"list_weights": list_weights})
     labels, _ = inputs.item_arrays("probabilities", probabilities, mask)
     lists = list_arguments.checked(labels, scores, mask, list_weights=list_weights)
     # Convert to floats, because integer labels would be compared as integers.
@@ -217,8 +217,8 @@ def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
 
 def _held_items(items: ItemArrays, index: jax.Array, labels: jax.Array) -> ItemArrays:
     """Returns items in rank order with their labels, from `labels` in the order passed."""
-    of_items = arithmetic.take(labels, jnp.maximum(index, 0))
-    return items._replace(labels=jnp.where(items.exists, of_items, 0))
+    held_labels = arithmetic.take(labels, jnp.maximum(index, 0))
+    return items._replace(labels=jnp.where(items.exists, held_labels, 0))
 
 
 def _exact(

@@ -342,11 +342,11 @@ def _head(bound: Bound) -> str:
 
 def _cutoffs(bound: Bound) -> tuple[object, ...]:
     """Returns the cutoffs of a metric in the order of its values; () for whole lists."""
-    at = dict(bound.options).get(bound.spec.at)
+    cutoffs = dict(bound.options).get(bound.spec.at)
     # A metric of a user may have a cutoff by default.
-    if at in (None, (None,)) and bound.spec.options.get(bound.spec.at) is None:
+    if cutoffs in (None, (None,)) and bound.spec.options.get(bound.spec.at) is None:
         return ()
-    return at if isinstance(at, tuple) else (at,)
+    return cutoffs if isinstance(cutoffs, tuple) else (cutoffs,)
 
 
 def _cutoff_text(k: object) -> str:

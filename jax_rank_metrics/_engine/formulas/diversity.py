@@ -74,9 +74,9 @@ def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.Per
     within = ranking.expected_sum(_vector, positions(), ks)
     own_squares = ranking.expected_sum(_squared_length, _squared_chance, ks)
     parted = ranking.expected_sum(_vector, _is_parted, ks)
-    of_pairs = ranking.expected_sum(item_exists, _mean_excess, ks)
+    pair_excess = ranking.expected_sum(item_exists, _mean_excess, ks)
     cosines = _squared_sum(within) - own_squares
-    cosines = cosines + of_pairs * (_squared_sum(parted) - parted[..., -1])
+    cosines = cosines + pair_excess * (_squared_sum(parted) - parted[..., -1])
     sizes = ranking.depth(ks)
     values = 1 - ratio(cosines, sizes * (sizes - 1))
     has_pairs = ranking.depth((None,))[..., 0] > 1
@@ -122,5 +122,5 @@ def _mean_excess(place: Place, k: Cut) -> jax.Array:
     It is 0 unless k cuts the tie group, which has t items.
     """
     within, tied = place.within(k), place.tied
-    of_pairs = ratio(within * (within - 1), tied * (tied - 1)) - (within / tied) ** 2
-    return jnp.where(_is_parted(place, k), of_pairs / tied, 0)
+    pair_excess = ratio(within * (within - 1), tied * (tied - 1)) - (within / tied) ** 2
+    return jnp.where(_is_parted(place, k), pair_excess / tied, 0)

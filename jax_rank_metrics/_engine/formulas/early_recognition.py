@@ -136,9 +136,9 @@ def bedroc(
     worth, worth_of_ranks = _early_worth(ranking, alpha, relevance_threshold)
     num_active = ranking.num_relevant(relevance_threshold)
     length = ranking.pool_sum(label_fns.item_exists)
-    of_best = worth_of_ranks(jnp.zeros_like(length), num_active)[..., None]
-    of_worst = worth_of_ranks(length - num_active, num_active)[..., None]
-    values = 1 - ratio(of_best - worth, of_best - of_worst)
+    best_worth = worth_of_ranks(jnp.zeros_like(length), num_active)[..., None]
+    worst_worth = worth_of_ranks(length - num_active, num_active)[..., None]
+    values = 1 - ratio(best_worth - worth, best_worth - worst_worth)
     return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 

@@ -230,8 +230,8 @@ def _negative_entropy_at(
 
 def _share_through(place: Place) -> jax.Array:
     """Returns the share of one group in all memberships of the ranks up to a place."""
-    of_group, of_all = (
+    group_memberships, all_memberships = (
         above + tied
         for above, tied in zip(place.counted_above, place.counted_tied, strict=True)
     )
-    return ratio(of_group, of_all)
+    return ratio(group_memberships, all_memberships)

@@ -69,8 +69,8 @@ def neighbor_recall(
     """
     ks = inputs.rank_cutoffs(k)
     epsilon = inputs.not_negative("epsilon", epsilon)
-    of_lists = inputs.frames_among(true_distances=true_distances)
-    inputs.same_index({"distances": distances, "ids": ids}, of_lists)
+    frames = inputs.frames_among(true_distances=true_distances)
+    inputs.same_index({"distances": distances, "ids": ids}, frames)
     returned = _distances("distances", distances)
     nearest = _distances("true_distances", true_distances)
     inputs.same_lists("distances", returned, "true_distances", nearest)

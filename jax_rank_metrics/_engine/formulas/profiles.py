@@ -69,8 +69,8 @@ def popularity_lift(
     known = arithmetic.ratio(ranking.profile_sum(_count), size)
     defined = (ranking.depth((None,))[..., 0] > 0) & (known != 0)
     difference, profiles = (
-        of.per_list(values, defined, cutoffs, label_fns.item_exists)
-        for of, values, cutoffs in (
+        source.per_list(values, defined, cutoffs, label_fns.item_exists)
+        for source, values, cutoffs in (
             (ranking, listed - known[..., None], k),
             (of_totals(ranking), known[..., None], None),
         )
@@ -171,15 +171,15 @@ def miscalibration(
     listed = ranking.expected_sum(_genres, place_fn, ks)
     known = ranking.profile_sum(_genres)
     if traced_data(ranking).cut is None:
-        of_all = ranking.expected_sum(_genres, place_fn, (None,))[..., 0, :]
+        all_genres = ranking.expected_sum(_genres, place_fn, (None,))[..., 0, :]
     else:
-        of_all = ranking.pool_sum(_genres)
+        all_genres = ranking.pool_sum(_genres)
     p, q = _distribution(known)[..., None, :], _distribution(listed)
     mixed = q + alpha * (p - q)
     quotients = jnp.where(p > 0, p / jnp.where(p > 0, mixed, 1), 1)
     values = jnp.maximum(arithmetic.total(p * jnp.log(quotients)), 0)
     # An item outside the catalogue makes its sum NaN, which is not 0: its list is defined.
-    defined = (arithmetic.total(of_all) != 0) & (arithmetic.total(known) != 0)
+    defined = (arithmetic.total(all_genres) != 0) & (arithmetic.total(known) != 0)
     return ranking.per_list(values, defined, k, label_fns.item_exists)
 
 

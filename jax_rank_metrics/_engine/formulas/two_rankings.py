@@ -72,9 +72,9 @@ def compare_ids(
         isinstance(k, (tuple, list)),
     )
     pair = first_items, second_items
-    of_ranks = [dataclasses.replace(items, is_unknown=None) for items in pair]
+    known_items = [dataclasses.replace(items, is_unknown=None) for items in pair]
     static = formula, ks, keep_cutoffs, is_share, dtype.name
-    return id_lists.if_known(_apply(*static, *of_ranks, numbers), *pair)
+    return id_lists.if_known(_apply(*static, *known_items, numbers), *pair)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -344,13 +344,13 @@ def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
 
 def _overlap(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     sizes, (first, second) = _set_sizes(pair, ks, dtype), pair.lengths
-    values = [ratio(common, jnp.minimum(*of_both)) for common, *of_both in sizes]
+    values = [ratio(common, jnp.minimum(*both_sizes)) for common, *both_sizes in sizes]
     return values, (first > 0) & (second > 0)
 
 
 def _jaccard(pair: ItemsInBoth, ks: Cuts, dtype: jnp.dtype) -> Values:
     sizes, (first, second) = _set_sizes(pair, ks, dtype), pair.lengths
-    values = [ratio(common, sum(of_both) - common) for common, *of_both in sizes]
+    values = [ratio(common, sum(both_sizes) - common) for common, *both_sizes in sizes]
     return values, (first > 0) | (second > 0)
 
 

@@ -172,11 +172,11 @@ def _check_item_columns(spec: Spec, columns: types.Columns | None) -> None:
         facts_of_items = ", ".join(f"{name!r}: {name}" for name in missing)
         k = ", k=10" if "k" in spec.options else ""
         is_own = not str(spec.formula.__module__).startswith(messages.PACKAGE)
-        of = f"{'' if is_own else 'jrm.'}{spec.name}.of"
+        call = f"{'' if is_own else 'jrm.'}{spec.name}.of"
         ids = "ids, relevant_ids" if spec.reads_labels else "ids"
         raise TypeError(
             f"{spec.name} reads the column {missing[0]!r} of ranked items; write "
-            f"{of}(jrm.rank_ids({ids}, item_columns={{{facts_of_items}}}){k})"
+            f"{call}(jrm.rank_ids({ids}, item_columns={{{facts_of_items}}}){k})"
         )
 
 

@@ -184,8 +184,8 @@ class Bound(NamedTuple):
 
         None if the values have no such axis, as for `k=5`.
         """
-        at = dict(self.options).get(self.spec.at)
-        return len(at) if isinstance(at, tuple) else None
+        cutoffs = dict(self.options).get(self.spec.at)
+        return len(cutoffs) if isinstance(cutoffs, tuple) else None
 
     @property
     def tie_reading(self) -> types.TieReading:

@@ -58,11 +58,11 @@ def order_all(raw: RawCandidates, lists: jax.Array) -> tuple[jax.Array, jax.Arra
         lists: `[*lists]`, cut over devices as the lists are.
     """
 
-    def of_shard(raw: RawCandidates) -> tuple[jax.Array, jax.Array]:
+    def order_shard(raw: RawCandidates) -> tuple[jax.Array, jax.Array]:
         best, _ = order_rows(raw, Policy("stable"), None)
         return jnp.where(best.items.exists, best.ids, -1), best.keys
 
-    return shards.map_shards(of_shard, raw, lists)
+    return shards.map_shards(order_shard, raw, lists)
 
 
 def _order_by_parts(
@@ -77,8 +77,8 @@ def _order_by_parts(
 
     # From [*lists, items] to [*lists, parts, items / parts], and back.
     candidates = jax.tree.map(split, raw.read())
-    of_parts = jax.tree.map(lambda seeds: seeds[..., None, :], policy)
-    parts = _sorted(candidates, of_parts, depth + 1)[0]
+    part_policy = jax.tree.map(lambda seeds: seeds[..., None, :], policy)
+    parts = _sorted(candidates, part_policy, depth + 1)[0]
     merged = jax.tree.map(lambda array: lax.collapse(array, axis, axis + 2), parts)
     return _sorted(merged, policy, depth)
 

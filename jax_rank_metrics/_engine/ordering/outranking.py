@@ -118,10 +118,12 @@ def _outranking(
     if is_nan is not None:
         if method == "at once" and isinstance(size, int) and size < _EXACT:
             first = targets.keys[..., :1]
-            *of_first, nans = _count_unless_nan([keys > first, keys >= first], is_nan)
+            *first_counts, nans = _count_unless_nan(
+                [keys > first, keys >= first], is_nan
+            )
             above, through = (
                 jnp.concatenate([number, counts[..., 1:]], axis=-1)
-                for number, counts in zip(of_first, (above, through), strict=True)
+                for number, counts in zip(first_counts, (above, through), strict=True)
             )
         else:
             nans = arithmetic.count(is_nan)[..., None]
@@ -200,7 +202,9 @@ def _count_at_once(
         counts.append(
             [arithmetic.count(compare(levels, target)) for compare in comparisons]
         )
-    return [jnp.stack(of_slots, axis=-1) for of_slots in zip(*counts, strict=True)]
+    return [
+        jnp.stack(slot_counts, axis=-1) for slot_counts in zip(*counts, strict=True)
+    ]
 
 
 def _count_each(
@@ -219,8 +223,8 @@ def _count_each(
             lax.dynamic_slice_in_dim(level, slot, 1, -1) for level in target_levels
         ]
         numbers = [arithmetic.count(compare(levels, target)) for compare in comparisons]
-        of_slot, is_slot = zip(numbers, counts, strict=True), slots == slot
-        return [jnp.where(is_slot, new[..., None], old) for new, old in of_slot], None
+        updates, is_slot = zip(numbers, counts, strict=True), slots == slot
+        return [jnp.where(is_slot, new[..., None], old) for new, old in updates], None
 
     if not target_levels[0].shape[-1]:  # a loop would still trace one step
         return [jnp.zeros_like(target_levels[0], jnp.int32) for _ in comparisons]

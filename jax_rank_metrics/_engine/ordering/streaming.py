@@ -63,7 +63,10 @@ class BestSoFar(NamedTuple):
 
         # Count over the whole block only if a tie was cut off.
         def count_dropped() -> jax.Array:
-            so_far, kept = (_count(x, last_key, count_fn) for x in (self.best, best))
+            so_far, kept = (
+                _count(candidates, last_key, count_fn)
+                for candidates in (self.best, best)
+            )
             first_id = jnp.asarray(block.first_id)
             added = _count(block.read(), last_key, count_fn, first_id)
             return jax.tree.map(lambda x, y, z: x + y - z, so_far, added, kept)

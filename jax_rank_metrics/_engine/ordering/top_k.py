@@ -173,8 +173,10 @@ def _top_k_by_blocks(
     in_tail = lax.broadcasted_iota(jnp.int32, tail.shape, x.ndim - 1) + blocked
     indices = jnp.concatenate([in_blocks, in_tail], axis=-1)
     if gathers_blocks:
-        of_blocks = arithmetic.merge_last_axes(arithmetic.take_items(blocks, block_ids))
-        x = jnp.concatenate([before, of_blocks, tail], axis=-1)
+        block_items = arithmetic.merge_last_axes(
+            arithmetic.take_items(blocks, block_ids)
+        )
+        x = jnp.concatenate([before, block_items, tail], axis=-1)
     else:
         x = jnp.concatenate([before, arithmetic.take(x, indices)], axis=-1)
     values, chosen = plain_top_k(x, depth)

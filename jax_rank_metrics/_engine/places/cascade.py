@@ -147,12 +147,12 @@ def stop_chances(
         chances = lax.cond(has_larger, _in_groups, _in_pairs, *arrays)
     if group is None:
         return chances
-    of_group, in_group = group
+    group_chances, in_group = group
     offset = layout.cumulative_count(in_group) - in_group.astype(jnp.int32)
     # The chance to reach an item falls along the list, so the largest chance of the group
     # is the chance to reach its first item.
     first = layout.broadcast_to_items(layout.max(jnp.where(in_group, reached, 0)))
-    return jnp.where(in_group, first * arithmetic.take(of_group, offset), chances)
+    return jnp.where(in_group, first * arithmetic.take(group_chances, offset), chances)
 
 
 def _in_pairs(reached: jax.Array, continues: jax.Array, *items: jax.Array) -> jax.Array:
@@ -178,7 +178,7 @@ def _in_groups(
     offset, sizes = arithmetic.iota(stop) - start, end - start + 1
     # If there are few items, add each. If there are many, rounding errors would add up: add
     # only the items that can stop a user, after moving them to the first slots of a group.
-    stops, of_blanks = sizes, [jnp.zeros_like(value) for value in values]
+    stops, blank_totals = sizes, [jnp.zeros_like(value) for value in values]
     if not is_few:
         is_stop = (stop > 0).astype(jnp.int32)
         through = arithmetic.cumulative_count(is_stop)
@@ -188,7 +188,7 @@ def _in_groups(
         for i, value in enumerate(values):
             value = jnp.where(stop > 0, 0, value)
             _, (through,) = arithmetic.along_runs(continues, [value], [jnp.add])
-            of_blanks[i] = arithmetic.take(through, end)
+            blank_totals[i] = arithmetic.take(through, end)
         items = tuple(arithmetic.put(jnp.zeros_like(x), target, x) for x in items)
     index, blanks = (array.astype(stop.dtype) for array in (offset + 1, sizes - stops))
     last = jnp.max(stops, initial=0)
@@ -204,7 +204,7 @@ def _in_groups(
         share = jnp.where(number < stops, share, 0)
         return number + 1, _with_item(sums, [*map(before, sums)], share, item)
 
-    worth = [index * x / jnp.maximum(blanks, 1) for x in of_blanks]
+    worth = [index * x / jnp.maximum(blanks, 1) for x in blank_totals]
     sums = meshes.match_varying([jnp.zeros_like(stop), *worth], (items, continues))
     state = jnp.zeros_like(last), sums
     sums = lax.while_loop(lambda state: state[0] < last, add, state)[1]
@@ -238,16 +238,20 @@ def expected(
         layout: The layout of the items.
     """
     cuts = [layout.cut_of_items(k) for k in ks]
-    means = rank_means([(f, k) for f in (position_fn, jnp.ones_like) for k in cuts])
+    means = rank_means([(fn, k) for fn in (position_fn, jnp.ones_like) for k in cuts])
     factors = [worth] * len(ks) + [chances] * len(ks)
-    sums = [layout.sum(x * mean) for x, mean in zip(factors, means, strict=True)]
+    sums = [
+        layout.sum(factor * mean) for factor, mean in zip(factors, means, strict=True)
+    ]
     sums = jnp.stack(sums, axis=-1)
     return sums[..., : len(ks)], 1 - sums[..., len(ks) :]
 
 
 def at_rank(rank: jax.Array) -> RankMeans:
     """Makes the averages for slots of one rank each; `rank` holds floats."""
-    return lambda rank_sums: [place.at_ranks(f, rank, k) for f, k in rank_sums]
+    return lambda rank_sums: [
+        place.at_ranks(position_fn, rank, k) for position_fn, k in rank_sums
+    ]
 
 
 def in_turn(

@@ -73,8 +73,8 @@ def group_of_key(
     key = layout.broadcast_to_items(key)
     is_tied = exists & (keys == key)
     above, tied, stops = (
-        layout.amount(x, dtype)
-        for x in (exists & (keys > key), is_tied, is_tied & stop)
+        layout.amount(is_counted, dtype)
+        for is_counted in (exists & (keys > key), is_tied, is_tied & stop)
     )
     return FirstStop(above, tied, stops)
 

@@ -67,9 +67,9 @@ def _repeated(place: Place, k: Cut, *, position_fn: PositionFn, q: float) -> jax
         axes = range(place.tied.ndim, place.worth.ndim)
         is_read = jnp.any(place.worth != 0, axis=axes) & (place.within(k) > 0)
         is_read = is_read & (place.tied > 1) & (num_tied > 1)
-        of_place = place.above, place.tied, place.within(k), num_tied
+        place_counts = place.above, place.tied, place.within(k), num_tied
         add_ranks = partial(_sums_by_rank, position_fn, q)
-        sums = _where_read(add_ranks, is_read, *of_place)
+        sums = _where_read(add_ranks, is_read, *place_counts)
         mean = jnp.where(is_read, sums / place.tied, mean)
     return mean * arithmetic.power(q, num_above)
 
@@ -128,16 +128,20 @@ def _sums_by_rank(
             its ranks are summed, from the first; and how many tied items are of the kind.
     """
     # [1, *lists, items]; arrays that differ between the ends are [2, *lists, items].
-    above, tied, within, of_kind, is_read = (x[None] for x in (*of_place, is_read))
-    last_index, lost = tied - 1, (1 - q) * jnp.maximum(of_kind - 1, 0)
+    above, tied, within, tied_of_kind, is_read = (
+        array[None] for array in (*of_place, is_read)
+    )
+    last_index, lost = tied - 1, (1 - q) * jnp.maximum(tied_of_kind - 1, 0)
 
-    def of_ends(front: jax.Array | float, back: jax.Array | float) -> jax.Array:
-        return jnp.concatenate([jnp.broadcast_to(x, tied.shape) for x in (front, back)])
+    def join_ends(front: jax.Array | float, back: jax.Array | float) -> jax.Array:
+        return jnp.concatenate(
+            [jnp.broadcast_to(end, tied.shape) for end in (front, back)]
+        )
 
     # The last index that is computed from the front; later ones are from the back.
     middle = jnp.floor(last_index / (1 + q))
     steps_back = jnp.where(within > middle + 1, last_index - middle, 0)
-    steps = of_ends(jnp.minimum(middle + 1, within), steps_back)
+    steps = join_ends(jnp.minimum(middle + 1, within), steps_back)
     steps = jnp.where(is_read, steps, 0)
     last = jnp.max(steps, initial=0)
     sign = np.array([-1, 1], tied.dtype).reshape(2, *(1,) * (tied.ndim - 1))
@@ -147,7 +151,7 @@ def _sums_by_rank(
     def add(state: tuple[Any, ...]) -> tuple[Any, ...]:
         i, sums, worths, change = state  # G of this index, and D before it
         worth, is_step, left = sum(worths), i < steps, jnp.maximum(last_index - i, 0)
-        index = of_ends(i, left)
+        index = join_ends(i, left)
         terms = at_ranks(position_fn, above + (index + 1), None) * worth
         terms = jnp.where(is_step & (index < within), terms, 0)
         change = (lost * worth - i * before * change) / jnp.maximum(left, 1)
@@ -157,7 +161,7 @@ def _sums_by_rank(
         return i + 1, arithmetic.plus(sums, terms), worths, change
 
     zeros = meshes.match_varying(jnp.zeros_like(steps), (above, steps, lost))
-    worth = of_ends(1.0, arithmetic.power(q, lost / (1 - q))) + zeros
+    worth = join_ends(1.0, arithmetic.power(q, lost / (1 - q))) + zeros
     start = jnp.zeros((), tied.dtype), (zeros, zeros), (worth, zeros), zeros
     _, sums, *_ = lax.while_loop(
         lambda state: meshes.unvmap_any(state[0] < last), add, start

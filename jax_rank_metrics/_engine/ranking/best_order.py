@@ -206,7 +206,9 @@ def greedy_sum(
         return rank + 1, any_gain, remaining & ~chosen, topic_counts, sums
 
     lists = data.list_exists.shape
-    zeros = [jnp.zeros((*lists, n), dtype) for n in (has_topic.shape[-1], len(ks))]
+    zeros = [
+        jnp.zeros((*lists, size), dtype) for size in (has_topic.shape[-1], len(ks))
+    ]
     start = meshes.match_varying((items.exists, *zeros), (has_topic, items.exists))
     return lax.while_loop(
         lambda state: state[1] & (state[0] <= depth),

@@ -65,12 +65,12 @@ class Cache:
     def functions(self) -> set[Callable[..., Any]]:
         """Returns the functions that are in keys, such as functions of items."""
 
-        def of(key: object) -> set[Callable[..., Any]]:
+        def functions_in(key: object) -> set[Callable[..., Any]]:
             if type(key) is tuple:
-                return set[Callable[..., Any]]().union(*map(of, key))
+                return set[Callable[..., Any]]().union(*map(functions_in, key))
             return {key} if callable(key) else set()
 
-        return of(tuple(self._results))
+        return functions_in(tuple(self._results))
 
 
 class _Identity:

@@ -178,11 +178,11 @@ def expected_worth(items: Items, *, item_fn: ItemFn) -> jax.Array:
     the label 0 is worth 1.5 with the probability 0.25.
     """
     labels = items.labels
-    of_one, of_zero = (
+    at_one, at_zero = (
         jnp.asarray(item_fn(_with_labels(items, label))).astype(labels.dtype)
         for label in (jnp.ones_like(labels), jnp.zeros_like(labels))
     )
-    return of_zero + widen(labels, of_one) * (of_one - of_zero)
+    return at_zero + widen(labels, at_one) * (at_one - at_zero)
 
 
 def _with_labels(items: Items, labels: jax.Array) -> Items:

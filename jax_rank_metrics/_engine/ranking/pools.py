@@ -100,8 +100,8 @@ class AveragedGroup(Pool):
         """
         known = self.average.columns
         columns = {
-            name: jnp.zeros((1, *x.shape[self.number.ndim + 1 :]), x.dtype)
-            for name, x in self.items.columns.items()
+            name: jnp.zeros((1, *column.shape[self.number.ndim + 1 :]), column.dtype)
+            for name, column in self.items.columns.items()
         }
         is_averaged = [reads_of(fn, columns, dtype) <= known.keys() for fn in item_fns]
         listed = [

@@ -216,9 +216,11 @@ class Ranked:
         """Computes `places` from the ties among the items held."""
         if self._compares_pairs:
             assert self._tie_keys is not None
-            of_items = [amount.of_items for amount in amounts]
+            held_amounts = [amount.of_items for amount in amounts]
             exists, dtype = self.items.exists, worth.dtype
-            return tie_groups.of_pairs(self._tie_keys, exists, of_items, dtype), worth
+            return tie_groups.of_pairs(
+                self._tie_keys, exists, held_amounts, dtype
+            ), worth
         return tie_groups.of_runs(
             self.layout, self.continues, worth, amounts, rank_sums, combine
         )
@@ -267,7 +269,7 @@ class Ranked:
 
         def read(group: pools.Pool) -> Any:
             items = group.items.retrieved_items()
-            stop, *values = (item_values(f, items, dtype) for f in item_fns)
+            stop, *values = (item_values(item_fn, items, dtype) for item_fn in item_fns)
             # Let no item stop in a list that needs no group, so that nothing is added.
             group_items = items.exists, jnp.where(lists, stop, 0), *values
             return add_up(*group_items) if layout.has_whole_lists else group_items
@@ -339,8 +341,8 @@ class Ranked:
             assert of_group is not None
             return jnp.where(is_last, of_group[..., None].astype(x.dtype), x)
 
-        of_groups = [amount.of_group for amount in amounts]
-        counted_tied = tuple(map(with_group, place.counted_tied, of_groups))
+        group_totals = [amount.of_group for amount in amounts]
+        counted_tied = tuple(map(with_group, place.counted_tied, group_totals))
         tied = with_group(place.tied, group_size)
         return dataclasses.replace(place, tied=tied, counted_tied=counted_tied), worth
 

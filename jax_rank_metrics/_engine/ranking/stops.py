@@ -89,7 +89,9 @@ def _by_chance(
     ranks = data.held_through(ks)
 
     def find(*item_fns: ItemFn) -> jax.Array:
-        stop, *values = (item_values(f, ranks.items, data.dtype) for f in item_fns)
+        stop, *values = (
+            item_values(item_fn, ranks.items, data.dtype) for item_fn in item_fns
+        )
         continues = ranks.continues if ranks.in_groups else None
         group = None
         if ranks.straddles is not None and ranks.keys is not None:

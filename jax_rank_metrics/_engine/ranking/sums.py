@@ -71,8 +71,8 @@ def expected(
             return items_held.places(values, amounts, group_size, rank_sums, combine)
         # The key holds the functions, which identify the amounts, so that metrics share one
         # comparison of all pairs.
-        of_items = [amount.of_items for amount in amounts]
-        find = partial(items_held.soft.place, layout, items.exists, of_items)
+        held_amounts = [amount.of_items for amount in amounts]
+        find = partial(items_held.soft.place, layout, items.exists, held_amounts)
         return data.cache.get_or_compute(("soft", counted_fns), find), values.of_items
 
     def sum_values(

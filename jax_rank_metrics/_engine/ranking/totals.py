@@ -164,9 +164,9 @@ def unknown_lists(
         for gain_fn in data.dependencies.gain_fns:
             overflowing = overflowing | (_overflows(data, gain_fn) & is_counted)
         unknown = overflowing if unknown is None else unknown | overflowing
-        of_others = data.cache.overflowing
-        of_all = overflowing if of_others is None else overflowing | of_others
-        data.cache.overflowing = of_all
+        earlier = data.cache.overflowing
+        all_overflowing = overflowing if earlier is None else overflowing | earlier
+        data.cache.overflowing = all_overflowing
     return None if unknown is None else unknown & is_counted
 
 

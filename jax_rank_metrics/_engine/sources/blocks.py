@@ -301,7 +301,9 @@ def map_catalog_shards(
     # Leave out "whole" arrays, which do not say how to cut the ranking.
     arrays = {
         kind: [
-            leaf for leaf, of_leaf in zip(leaves, axes, strict=True) if of_leaf == kind
+            leaf
+            for leaf, leaf_kind in zip(leaves, axes, strict=True)
+            if leaf_kind == kind
         ]
         for kind in ("items", "per_item", "per_list")
     }

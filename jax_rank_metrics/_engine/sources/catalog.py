@@ -129,8 +129,8 @@ def checked_relevance(
     arrays = inputs.item_columns(item_columns, relevant_columns, numbers)
     profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
     if profiles[0] is not None:
-        of_profiles = {"profile_ids": profiles[0]}
-        inputs.ids_below(max(numbers), "the catalogue", of_profiles)
+        named_ids = {"profile_ids": profiles[0]}
+        inputs.ids_below(max(numbers), "the catalogue", named_ids)
     columns = item_columns_.read(arrays, items_axis, num_items)
     return Relevant(*listed, columns, *profiles), None
 
@@ -256,10 +256,10 @@ def rank_catalog(
     >>> recall.of(ranking, k=(1, 2)).values.tolist()
     [[0.0, 1.0], [1.0, 1.0]]
     """
-    of_lists = inputs.frames_among(
+    frames = inputs.frames_among(
         queries=queries, relevant_ids=relevant_ids, exclude_ids=exclude_ids
     )
-    inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
+    inputs.same_index(of_lists={**frames, "list_weights": list_weights})
     catalog = checked_embeddings(queries, items, similarity, block_size, relevant_ids)
     mask = inputs.item_mask(item_mask, catalog.num_items)
     return _rank_checked(
@@ -350,13 +350,13 @@ def rank_scores(
     >>> reciprocal_rank.of(ranking).values.tolist()
     [0.5, 1.0]
     """
-    of_lists = inputs.frames_among(
+    frames = inputs.frames_among(
         scores=scores,
         relevant_ids=relevant_ids,
         exclude_ids=exclude_ids,
         item_mask=item_mask,
     )
-    inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
+    inputs.same_index(of_lists={**frames, "list_weights": list_weights})
     catalog = checked_scores(scores)
     shape = catalog.queries.shape
     retrieved = inputs.boolean("retrieved", retrieved, "scores", shape)

@@ -333,7 +333,11 @@ class LookedUpPool(pools.ScoredPool):
 
     def of_key(self, key: jax.Array) -> pools.Pool:
         """Returns the items of one key per list, with their columns."""
-        columns = {n: x for n, x in self.items.columns.items() if n not in self.known}
+        columns = {
+            name: column
+            for name, column in self.items.columns.items()
+            if name not in self.known
+        }
         items = dataclasses.replace(self.items, columns=columns)
         group = pools.ScoredPool.of_key(dataclasses.replace(self, items=items), key)
         members = group.items.read()
@@ -355,8 +359,10 @@ def looked_up(data: RankingData, columns: ItemColumns, ids: jax.Array) -> Rankin
     held_ids = jnp.where(slots >= 0, arithmetic.take(ids, jnp.maximum(slots, 0)), -1)
     held = dataclasses.replace(held, items=with_columns(held.items, columns, held_ids))
     # Columns of all items are only compiled if a metric reads them from the pool.
-    of_pool = {name: column.of(ids) for name, column in columns.items()}
-    items = dataclasses.replace(pool.items, columns={**pool.items.columns, **of_pool})
+    pool_columns = {name: column.of(ids) for name, column in columns.items()}
+    items = dataclasses.replace(
+        pool.items, columns={**pool.items.columns, **pool_columns}
+    )
     pool = LookedUpPool(
         *(items, pool.layout, pool.scores, pool.policy, pool.items_axis),
         *(ids, dict(columns)),

@@ -164,13 +164,15 @@ def check_index(
     labels: object, scores: object, mask: object, weights: object, **options: Any
 ) -> None:
     """Raises if pandas arguments differ in the index of their items or lists."""
-    of_items = {"labels": labels, "scores": scores, "mask": mask}
-    of_items |= {name: options.get(name) for name in ("retrieved", "segment_ids")}
-    of_items |= inputs.named(options.get("columns"))
-    of_lists = {"list_weights": options.get("list_weights")}
+    item_values = {"labels": labels, "scores": scores, "mask": mask}
+    item_values |= {name: options.get(name) for name in ("retrieved", "segment_ids")}
+    item_values |= inputs.named(options.get("columns"))
+    list_values = {"list_weights": options.get("list_weights")}
     # If labels are rows of several lists, weights with an index weigh lists.
-    (of_lists if getattr(labels, "ndim", 1) > 1 else of_items)["weights"] = weights
-    inputs.same_index(of_items, of_lists)
+    (list_values if getattr(labels, "ndim", 1) > 1 else item_values)["weights"] = (
+        weights
+    )
+    inputs.same_index(item_values, list_values)
 
 
 def _check_relax(relax: object, **incompatible: object) -> None:

@@ -79,10 +79,10 @@ def rank_places(
     >>> f"{average_precision.of(ranking).values:.3f}"  # (1/2 + (2/4 + 2/5)/2) / 2
     '0.475'
     """
-    of_items = {"labels": labels, "above": above, "tied": tied, "mask": mask}
-    of_items |= {"retrieved": retrieved, **inputs.named(columns)}
-    of_lists = {"num_retrieved": num_retrieved, "list_weights": list_weights}
-    inputs.same_index(of_items, of_lists)
+    item_values = {"labels": labels, "above": above, "tied": tied, "mask": mask}
+    item_values |= {"retrieved": retrieved, **inputs.named(columns)}
+    list_values = {"num_retrieved": num_retrieved, "list_weights": list_weights}
+    inputs.same_index(item_values, list_values)
     labels, mask = inputs.item_arrays("labels", labels, mask)
     like, lists = ("labels", labels.shape), labels.shape[:-1]
     above, tied = inputs.integers("above", above), inputs.integers("tied", tied)

@@ -80,14 +80,16 @@ def rank_retrieved(
     >>> [f"{value:.2f}" for value in recall.of(ranking, k=(3, 4, 5)).values]
     ['0.50', '0.50', '0.75']
     """
-    of_lists = {"list_weights": list_weights, "num_relevant": num_relevant}
-    of_items = {"labels": labels, "mask": mask, **inputs.named(columns)}
-    (of_lists if getattr(labels, "ndim", 1) > 1 else of_items)["weights"] = weights
-    inputs.same_index(of_items, of_lists)
-    of_pool = {"pool_labels": pool_labels, "pool_mask": pool_mask}
-    of_pool |= {"pool_weights": pool_weights}
-    of_pool |= inputs.named(pool_columns, "pool_columns")
-    inputs.same_index(of_pool)
+    list_values = {"list_weights": list_weights, "num_relevant": num_relevant}
+    item_values = {"labels": labels, "mask": mask, **inputs.named(columns)}
+    (list_values if getattr(labels, "ndim", 1) > 1 else item_values)["weights"] = (
+        weights
+    )
+    inputs.same_index(item_values, list_values)
+    pool_values = {"pool_labels": pool_labels, "pool_mask": pool_mask}
+    pool_values |= {"pool_weights": pool_weights}
+    pool_values |= inputs.named(pool_columns, "pool_columns")
+    inputs.same_index(pool_values)
     labels, mask = inputs.item_arrays("labels", labels, mask)
     weights, list_weights = inputs.weights_for(labels, weights, list_weights)
     num_relevant = inputs.whole_numbers("num_relevant", num_relevant, labels.shape[:-1])
@@ -239,7 +241,7 @@ def _rank_retrieved(
     num_relevant: jax.Array | None,
     list_weights: jax.Array | None,
 ) -> ranking_data.RankingData:
-    def of_shard(
+    def rank_shard(
         retrieved: RawItems,
         raw_pool: RawItems | None,
         num_relevant: jax.Array | None,
@@ -250,7 +252,7 @@ def _rank_retrieved(
         return dataclasses.replace(data, label_dtype=retrieved.label_dtype)
 
     arrays = (retrieved, raw_pool, num_relevant, list_weights)
-    return shards.map_list_shards(of_shard, retrieved.labels.ndim - 1, *arrays)
+    return shards.map_list_shards(rank_shard, retrieved.labels.ndim - 1, *arrays)
 
 
 @short_errors()
@@ -317,9 +319,9 @@ def rank_ids(
     [1.0, 0.0]
     """
     inputs.option("repeats", repeats, choices.Repeats)
-    of_relevant = {"relevant_labels": relevant_labels}
-    of_relevant |= {"relevant_columns": relevant_columns}
-    for name, argument in of_relevant.items() if relevant_ids is None else ():
+    relevant_values = {"relevant_labels": relevant_labels}
+    relevant_values |= {"relevant_columns": relevant_columns}
+    for name, argument in relevant_values.items() if relevant_ids is None else ():
         if argument is not None:
             raise ValueError(f"{name} is given but relevant_ids is None; pass both")
     padded = inputs.padded_ids(
@@ -341,10 +343,10 @@ def rank_ids(
             )
         if query_ids is not None:
             list_weights = inputs.weights_of_lists(list_weights, query_ids, "queries")
-    of_lists = inputs.frames_among(
+    frames = inputs.frames_among(
         retrieved_ids=retrieved_ids, relevant_ids=relevant_ids, profile_ids=profile_ids
     )
-    inputs.same_index(of_lists={**of_lists, "list_weights": list_weights})
+    inputs.same_index(of_lists={**frames, "list_weights": list_weights})
     retrieved_ids = inputs.ids("retrieved_ids", retrieved_ids)
     lists_of = "retrieved_ids", retrieved_ids
     relevant, has_labels = Relevant.empty(retrieved_ids.shape[:-1]), False
@@ -352,18 +354,18 @@ def rank_ids(
         listed = relevant_ids, relevant_labels, relevant_columns
         relevant = Relevant(*inputs.relevant_items(*listed, *lists_of))
         has_labels = True
-    of_profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
+    profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
     known = inputs.item_columns(item_columns, relevant_columns, (), ids_of_items)
     ids = {"retrieved_ids": retrieved_ids, "relevant_ids": relevant.ids}
-    if of_profiles[0] is not None:
-        ids["profile_ids"] = of_profiles[0]
+    if profiles[0] is not None:
+        ids["profile_ids"] = profiles[0]
     if ids_of_items is not None:
         columns = item_columns_.by_id(known, ids_of_items, numbers, ids)
     else:
         for name, column in known.items():
             inputs.ids_below(len(column), f"item_columns[{name!r}]", ids)
         columns = item_columns_.read(known)
-    relevant = Relevant(*relevant[:3], columns, *of_profiles)
+    relevant = Relevant(*relevant[:3], columns, *profiles)
     weights = inputs.per_list("list_weights", list_weights, retrieved_ids.shape[:-1])
     check_whole_lists(retrieved_ids=retrieved_ids, relevant_ids=relevant.ids)
     if repeats == "remove":

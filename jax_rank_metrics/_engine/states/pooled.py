@@ -114,7 +114,7 @@ def _pieces(weights: jax.Array, is_second: jax.Array) -> jax.Array:
     first pieces of the weights 1 and 0.7 are 128 and 89 units of 1/128.
     """
     largest = [
-        jnp.max(jnp.where(of_class, weights, 0)) for of_class in (~is_second, is_second)
+        jnp.max(jnp.where(in_class, weights, 0)) for in_class in (~is_second, is_second)
     ]
     largest = jnp.where(is_second, largest[1], largest[0])
     unit = arithmetic.power_of_two_below(jnp.maximum(largest, _SMALLEST)) / 128

@@ -38,10 +38,10 @@ def without_names(trees: Mapping[str, tuple[Arrays, Any, str]]) -> list[Arrays]:
                 leaf = libraries.by_ids(leaf_name, leaf, range(*axes), axes_of)
             leaves[leaf_name] = leaf
             values = _names_of(leaf_name, leaf)
-            first_name, of_first = has_names.setdefault(
+            first_name, first_has_names = has_names.setdefault(
                 key, (leaf_name, values is not None)
             )
-            if of_first != (values is not None):
+            if first_has_names != (values is not None):
                 raise TypeError(
                     f"{first_name} and {leaf_name}: one holds numbers, the other names, "
                     "and these are never equal; pass the same kind for both"
@@ -75,7 +75,9 @@ def _names_of(leaf_name: str, leaf: Any) -> list[Any] | None:
     if array.dtype.kind not in "USTMmO":
         return None
     values = libraries.hashable_ids(array.ravel())
-    if array.dtype == object and all(isinstance(x, numbers.Number) for x in values):
+    if array.dtype == object and all(
+        isinstance(value, numbers.Number) for value in values
+    ):
         return None
     cure = "a name there too, such as 'unknown'"
     libraries.refuse_missing(leaf_name, values, cure)

@@ -88,7 +88,9 @@ def as_frame(value: Any, purpose: str) -> Any:
 
 def _is_dataset(value: Any) -> TypeGuard[Any]:
     """Returns True for a `Dataset` of Hugging Face, and False for a dict of splits."""
-    methods = (getattr(type(value), x, None) for x in ("with_format", "to_pandas"))
+    methods = (
+        getattr(type(value), name, None) for name in ("with_format", "to_pandas")
+    )
     return all(map(callable, methods))
 
 
@@ -150,7 +152,9 @@ def keys_of(column: Any) -> np.ndarray:
             return array
         entries = array.tolist() if column is array else list(column)
         # `tolist` turns nanoseconds into integers, because Python's dates cannot hold them.
-        column = list(array) if any(isinstance(x, int) for x in entries) else entries
+        column = (
+            list(array) if any(isinstance(entry, int) for entry in entries) else entries
+        )
     return np.fromiter(column, object, len(column))
 
 
@@ -224,8 +228,8 @@ def refuse_missing(
     """Raises if a cell of a list or an array is missing, and says at which place."""
     is_table = isinstance(cells, np.ndarray) and cells.ndim != 1
     places = itertools.count() if places is None else places
-    of_cells = zip(places, cells, strict=False)
-    for place, cell in np.ndenumerate(cells) if is_table else of_cells:
+    placed_cells = zip(places, cells, strict=False)
+    for place, cell in np.ndenumerate(cells) if is_table else placed_cells:
         if is_missing(cell):
             raise ValueError(f"{name} is {cell} at {place}; pass {cure}")
 
@@ -269,8 +273,8 @@ def same_index(
                 names = value.columns
                 axes = [] if _are_numbered(names) else [("columns", names)]
             for axis, index in axes:
-                owner, of_owner = known.setdefault(axis, (name, index))
-                if not _are_same(index, of_owner):
+                owner, owner_index = known.setdefault(axis, (name, index))
+                if not _are_same(index, owner_index):
                     raise ValueError(
                         f"{name} has another index than {owner}, and both are read by "
                         "position; bring them into one order, or call .to_numpy() on "

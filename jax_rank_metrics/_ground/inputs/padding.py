@@ -428,29 +428,30 @@ def _order_of_queries(
         relevant: The other lists.
     """
     counts = len(retrieved.lists), len(relevant.lists)
-    queries, of_relevant = retrieved.query_ids, relevant.query_ids
+    retrieved_queries, relevant_queries = retrieved.query_ids, relevant.query_ids
     if (
-        (queries is None) != (of_relevant is None)
+        (retrieved_queries is None) != (relevant_queries is None)
         or counts[0] != counts[1]
         or not counts[0]
     ):
         kinds = [
-            "lists" if ids is None else "queries" for ids in (queries, of_relevant)
+            "lists" if ids is None else "queries"
+            for ids in (retrieved_queries, relevant_queries)
         ]
         raise ValueError(
             f"{of_retrieved} has {counts[0]} {kinds[0]}, and {name} {counts[1]} "
             f"{kinds[1]}; {_SAME_QUERIES}"
         )
-    if queries is None or of_relevant is None:
+    if retrieved_queries is None or relevant_queries is None:
         return range(counts[0])
-    indices = {query: index for index, query in enumerate(of_relevant)}
-    unknown = [query for query in queries if query not in indices]
+    indices = {query: index for index, query in enumerate(relevant_queries)}
+    unknown = [query for query in retrieved_queries if query not in indices]
     if unknown:
         raise ValueError(
             f"{of_retrieved} has the query {unknown[0]!r}, which {name} lacks; "
             f"{_SAME_QUERIES}"
         )
-    return [indices[query] for query in queries]
+    return [indices[query] for query in retrieved_queries]
 
 
 # The widths of blocks are 64, 256, 1024, …
