@@ -130,9 +130,9 @@ def sums_and_counts(
     distinct_flags = {id(flag): flag.astype(jnp.int32) for flag in flags}
     operands = tuple(jax.tree.leaves([*distinct.values()]))
     totals, counts = _sums(axes, operands, (*distinct_flags.values(),))
-    of_pair = dict(zip(distinct, totals, strict=True))
-    of_flag = dict(zip(distinct_flags, counts, strict=True))
-    return [of_pair[id(x)] for x in pairs], [of_flag[id(x)] for x in flags]
+    total_by_id = dict(zip(distinct, totals, strict=True))
+    count_by_id = dict(zip(distinct_flags, counts, strict=True))
+    return [total_by_id[id(x)] for x in pairs], [count_by_id[id(x)] for x in flags]
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -213,7 +213,9 @@ def sums_by_group(
     groups = groups.astype(jnp.int32).reshape(-1)
     counts = jnp.zeros((num_groups, len(flags)), jnp.int32)
     counts = meshes.match_varying(counts, (groups, flags))
-    stacked_flags = jnp.stack([x.reshape(-1) for x in flags], -1).astype(jnp.int32)
+    stacked_flags = jnp.stack([flag.reshape(-1) for flag in flags], -1).astype(
+        jnp.int32
+    )
     counts = counts.at[groups].add(stacked_flags, mode="drop")
 
     def deal(x: jax.Array, fill: int) -> jax.Array:
@@ -222,9 +224,11 @@ def sums_by_group(
         return jnp.concatenate([x, padding]).reshape(steps, lanes, *x.shape[1:])
 
     columns = terms[0].high.shape[-1]
-    stacked = jax.tree.map(lambda *x: jnp.stack(x, -2), *terms)
-    stacked = jax.tree.map(lambda x: x.reshape(num_lists, len(terms), columns), stacked)
-    stacked = jax.tree.map(lambda x: deal(x, 0), stacked)
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves, -2), *terms)
+    stacked = jax.tree.map(
+        lambda leaf: leaf.reshape(num_lists, len(terms), columns), stacked
+    )
+    stacked = jax.tree.map(lambda leaf: deal(leaf, 0), stacked)
     # [lanes, num_groups + 1, terms, columns]; the last group takes lists without a group.
     zeros = jnp.zeros((lanes, num_groups + 1, len(terms), columns), terms[0].high.dtype)
     start = meshes.match_varying(FloatPair.of(zeros), (groups, terms))
@@ -235,7 +239,7 @@ def sums_by_group(
         group, values = step  # [lanes] and [lanes, terms, columns]
         slot = (jnp.arange(lanes), group)
         updated = jax.tree.map(lambda leaf: leaf[slot], totals) + values
-        put = lambda x, new: x.at[slot].set(new, unique_indices=True)  # noqa: E731
+        put = lambda leaf, new: leaf.at[slot].set(new, unique_indices=True)  # noqa: E731
         return jax.tree.map(put, totals, updated), None
 
     totals, _ = lax.scan(add, start, (deal(groups, num_groups), stacked))

@@ -229,7 +229,8 @@ def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
             jnp.where(is_before, cumulative, 0), axis=-1, keepdims=True
         )
         through, start, end = (
-            jnp.take_along_axis(x, bin, axis=-1) for x in (cumulative, starts, ends)
+            jnp.take_along_axis(array, bin, axis=-1)
+            for array in (cumulative, starts, ends)
         )
         num_inside = jnp.maximum(through - num_before, 1).astype(dtype)
         share = ((index - num_before).astype(dtype) + 0.5) / num_inside

@@ -72,14 +72,14 @@ class ListArrays:
         if not any(isinstance(i, Tracer) for i in index):
             # Check bounds in NumPy, which raises; JAX would return the last list.
             np.broadcast_to(False, self._list_shape)[index]
-        of_values = (*index, slice(None)) if self.has_cutoffs else index
-        of_weights = of_values if self.cutoff_weights else index
+        value_index = (*index, slice(None)) if self.has_cutoffs else index
+        weight_index = value_index if self.cutoff_weights else index
         values, weights, defined = self._whole_arrays()
         return dataclasses.replace(
             self,
-            values=values[of_values],
-            weights=weights[of_weights],
-            defined=defined[of_weights],
+            values=values[value_index],
+            weights=weights[weight_index],
+            defined=defined[weight_index],
         )
 
     def __iter__(self: A) -> Iterator[A]:
@@ -99,8 +99,8 @@ def _read_index(index: Any, count: int) -> Any:
     # pandas holds bools as objects if some are missing.
     if inputs.is_series(index) and index.dtype.kind in "bO" and len(index) == count:
         index = inputs.by_ids("index", index, range(count), "lists").tolist()
-    is_ours = isinstance(index, jax.Array | np.ndarray | np.generic)
-    if is_ours or not (isinstance(index, list) or hasattr(index, "__array__")):
+    is_array = isinstance(index, jax.Array | np.ndarray | np.generic)
+    if is_array or not (isinstance(index, list) or hasattr(index, "__array__")):
         return index
     array = np.asarray(index) if len(index) else np.arange(0)
     if array.dtype.kind not in "biu":
@@ -124,23 +124,24 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
     shapes = [getattr(array, "shape", None) for array in (values, weights, defined)]
     if None in shapes:
         return
-    of_values, of_weights, of_defined = map(tuple, shapes)  # type: ignore[arg-type]
-    fits = of_weights == of_values
-    if not cutoff_weights and len(of_values) == len(of_weights) + 1:
-        fits = of_weights == of_values[:-1]
+    values_shape, weights_shape, defined_shape = map(tuple, shapes)  # type: ignore[arg-type]
+    fits = weights_shape == values_shape
+    if not cutoff_weights and len(values_shape) == len(weights_shape) + 1:
+        fits = weights_shape == values_shape[:-1]
     if not fits:
         expected = "the shape of values" if cutoff_weights else "[*lists]"
         raise ValueError(
-            f"weights have shape {of_weights} and values {of_values}; pass weights of "
-            f"{expected}; PerList.over makes weights that differ between cutoffs"
+            f"weights have shape {weights_shape} and values {values_shape}; pass weights "
+            f"of {expected}; PerList.over makes weights that differ between cutoffs"
         )
-    if (cutoff_weights or of_values != of_weights) and not of_values[-1]:
+    if (cutoff_weights or values_shape != weights_shape) and not values_shape[-1]:
         raise ValueError(
-            f"values have shape {of_values}, without a cutoff; pass at least one"
+            f"values have shape {values_shape}, without a cutoff; pass at least one"
         )
-    if of_defined != of_weights:
+    if defined_shape != weights_shape:
         raise ValueError(
-            f"defined has shape {of_defined} and weights {of_weights}; pass equal shapes"
+            f"defined has shape {defined_shape} and weights {weights_shape}; pass equal "
+            "shapes"
         )
 
 
@@ -177,8 +178,12 @@ def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if not lists.cutoff_weights:
         weights, defined = weights[..., None], defined[..., None]
     shape = (math.prod(list_shape_of(lists)), values.shape[-1])
-    weights, defined = (np.broadcast_to(x, values.shape) for x in (weights, defined))
-    values, weights, defined = (x.reshape(shape) for x in (values, weights, defined))
+    weights, defined = (
+        np.broadcast_to(field, values.shape) for field in (weights, defined)
+    )
+    values, weights, defined = (
+        field.reshape(shape) for field in (values, weights, defined)
+    )
     return values, weights, defined
 
 

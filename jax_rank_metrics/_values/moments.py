@@ -68,27 +68,27 @@ class Moments(NamedTuple):
             of_weights: The terms of other values with these weights, if there are any.
         """
         xp: Any = jnp
-        of_float: Any = FloatPair.of
+        as_term: Any = FloatPair.of
         product: Any = FloatPair.product
         if isinstance(v, np.ndarray):
-            xp, of_float, product = np, np.asarray, np.multiply
+            xp, as_term, product = np, np.asarray, np.multiply
         # NaN is neither a hit nor a miss.
         is_hit_or_miss = ((v == 0) | (xp.abs(v - 1) <= HIT_SLACK)) & are_shares
         wv: Any = v if is_unit else w * v
-        of_wv = of_float(wv)
-        weight = of_float(w) if of_weights is None else of_weights.w
+        wv_term = as_term(wv)
+        weight = as_term(w) if of_weights is None else of_weights.w
         if is_unit:
-            w2, w2v = weight, of_wv
+            w2, w2v = weight, wv_term
         else:
             w2 = product(w, w) if of_weights is None else of_weights.w2
             w2v = product(w, wv)
         return cls(
             w=weight,
             w2=w2,
-            wv=of_wv,
+            wv=wv_term,
             w2v=w2v,
             w2v2=product(wv, wv),
-            fractional=of_float(xp.where(is_hit_or_miss, 0, w)),
+            fractional=as_term(xp.where(is_hit_or_miss, 0, w)),
         )
 
     @property
@@ -239,8 +239,8 @@ def _columns(
             known[key] = arrays, counted(*arrays)
         _, (weights, entered) = known[key]
         is_undefined = (arrays[0] > 0) & ~arrays[1]
-        of_lists = jnp.where(entered, values[at], 0)
-        columns.append(_Column(of_lists, weights, entered, is_undefined))
+        column_values = jnp.where(entered, values[at], 0)
+        columns.append(_Column(column_values, weights, entered, is_undefined))
     return columns
 
 
@@ -262,7 +262,9 @@ def columns_of(
             weight although the metric is undefined for it.
     """
     columns = _columns(metric, undefined, transform, {})
-    values, weights, *flags = (jnp.stack(x, -1) for x in zip(*columns, strict=True))
+    values, weights, *flags = (
+        jnp.stack(arrays, -1) for arrays in zip(*columns, strict=True)
+    )
     return values, weights, jnp.stack(flags)
 
 
@@ -283,8 +285,8 @@ def flags_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Arra
 
 def counts_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Array:
     """Counts the lists that enter, and the undefined lists, `[2]` int32."""
-    of_lists = flags_of_lists(metric, flags)
-    return jnp.sum(of_lists, axis=tuple(range(1, of_lists.ndim)), dtype=jnp.int32)
+    list_flags = flags_of_lists(metric, flags)
+    return jnp.sum(list_flags, axis=tuple(range(1, list_flags.ndim)), dtype=jnp.int32)
 
 
 # Up to this many columns, each sum may have an operand of its own.
@@ -315,23 +317,28 @@ def of_metrics(
     axes, known = tuple(range(len(list_arrays.list_shape_of(metrics[0])))), {}
     columns, flags, shares, are_unit = [], [], [], []
     for metric, transform in zip(metrics, transforms, strict=True):
-        of_metric = _columns(metric, undefined, transform, known)
-        columns += of_metric
-        shares += [metric.has_shares] * len(of_metric)
+        metric_columns = _columns(metric, undefined, transform, known)
+        columns += metric_columns
+        shares += [metric.has_shares] * len(metric_columns)
         is_unit = unit_weights is not None and metric.weights is unit_weights
-        are_unit += [is_unit] * len(of_metric)
-        of_lists = list(of_metric[0][2:])
+        are_unit += [is_unit] * len(metric_columns)
+        metric_flags = list(metric_columns[0][2:])
         if metric.cutoff_weights:  # at any cutoff
-            at_cutoffs = zip(*(column[2:] for column in of_metric), strict=True)
-            of_lists = [functools.reduce(jnp.logical_or, x) for x in at_cutoffs]
-        flags += of_lists
+            at_cutoffs = zip(*(column[2:] for column in metric_columns), strict=True)
+            metric_flags = [
+                functools.reduce(jnp.logical_or, flag_at_cutoffs)
+                for flag_at_cutoffs in at_cutoffs
+            ]
+        flags += metric_flags
     if len(columns) <= _MAX_APART and not of_long_lists:
-        terms, of_weights = [], {}
+        terms, weight_terms = [], {}
         for column, is_share, is_unit in zip(columns, shares, are_unit, strict=True):
             v, w = column.values, column.weights
-            of_column = Moments.terms(v, w, is_share, is_unit, of_weights.get(id(w)))
-            of_weights[id(w)] = of_column
-            terms += of_column
+            column_terms = Moments.terms(
+                v, w, is_share, is_unit, weight_terms.get(id(w))
+            )
+            weight_terms[id(w)] = column_terms
+            terms += column_terms
         totals, counts = sums_and_counts(terms, flags, axes)
         size = len(Moments._fields)
         totals = [totals[i : i + size] for i in range(0, len(totals), size)]
@@ -341,18 +348,18 @@ def of_metrics(
             for arrays in zip(*(column[:2] for column in columns), strict=True)
         )
         wide = Moments.terms(values, weights, np.broadcast_to(shares, values.shape))
-        of_all, _ = sums_and_counts(wide, [], axes)
+        all_totals, _ = sums_and_counts(wide, [], axes)
         counts = jnp.sum(jnp.stack(flags, -1), axis=axes, dtype=jnp.int32)
         counts = list(counts)
         totals = [
-            [jax.tree.map(lambda leaf, i=i: leaf[i], total) for total in of_all]
+            [jax.tree.map(lambda leaf, i=i: leaf[i], total) for total in all_totals]
             for i in range(len(columns))
         ]
     leaves, totals, counts = [], iter(totals), iter(counts)
     for metric in metrics:
         shape = cutoff_shape_of(metric)
-        of_metric = [next(totals) for _ in range(math.prod(shape))]
-        in_order = [*zip(*of_metric, strict=True)]  # moment after moment
+        metric_columns = [next(totals) for _ in range(math.prod(shape))]
+        in_order = [*zip(*metric_columns, strict=True)]  # moment after moment
         total = jax.tree.map(
             lambda *leaf: jnp.stack(leaf).reshape(-1, *shape),  # noqa: B023
             *(pair for pairs in in_order for pair in pairs),

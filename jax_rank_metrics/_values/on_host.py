@@ -104,7 +104,9 @@ class HostSums(NamedTuple):
                 error = np.where(np.isinf(error), np.inf, mean * error)
                 low, high = np.exp(low), np.exp(high)
             # Use the dtype of a state, so that numbers print with the same digits.
-            numbers = [x.astype(self.dtype) for x in (mean, low, high, error, size)]
+            numbers = [
+                array.astype(self.dtype) for array in (mean, low, high, error, size)
+            ]
         return [
             Estimate(*row, self.lists, self.undefined, n_eff.item())  # type: ignore[arg-type]
             for *row, n_eff in zip(*numbers, strict=True)
@@ -131,8 +133,8 @@ def states_of_groups(
     leaves = _pair(sums if lists.has_cutoffs else sums[:, :, 0], _dtype())
     counts = clusters.sums_by_number(np.stack(flags, axis=1), group_ids, num_groups)
     states: list[Mean] = []
-    for high, low, of_group in zip(*leaves, counts.astype(np.int32), strict=True):
-        states.append(kind(double_floats.FloatPair(high, low), of_group))
+    for high, low, group_counts in zip(*leaves, counts.astype(np.int32), strict=True):
+        states.append(kind(double_floats.FloatPair(high, low), group_counts))
     return states
 
 

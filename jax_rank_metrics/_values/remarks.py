@@ -112,8 +112,8 @@ def _swapped(lists: FlatLists, scores: np.ndarray) -> list[str]:
     fraction = np.mean(labels != np.floor(labels))
     num_labels = np.unique(labels).size
     are_whole = (grades == np.floor(grades)).all()
-    like_grades = are_whole and 0 <= grades[0] and grades[-1] <= 10
-    if not (like_grades and fraction > 0.5 and num_labels > max(grades.size, 5)):
+    are_grades = are_whole and 0 <= grades[0] and grades[-1] <= 10
+    if not (are_grades and fraction > 0.5 and num_labels > max(grades.size, 5)):
         return []
     return [
         f"labels hold {num_labels} values, most of them fractions, and scores only "
@@ -219,12 +219,12 @@ def _where_labels_collide(
     lists: FlatLists, scores: np.ndarray, exact_scores: np.ndarray
 ) -> str:
     """Describes the lists of `collides`; "" if there is none."""
-    at, num_lists = lists.exists, math.prod(lists.shape)
-    labels, numbers = lists.labels[at], lists.list_numbers[at]
-    flagged = collides(numbers, scores[at], exact_scores[at], labels, num_lists)
+    exists, num_lists = lists.exists, math.prod(lists.shape)
+    labels, numbers = lists.labels[exists], lists.list_numbers[exists]
+    flagged = collides(numbers, scores[exists], exact_scores[exists], labels, num_lists)
     if not flagged.any():
         return ""
-    return _with_example(flagged, lists.count_items(at) > 0, lists.shape)
+    return _with_example(flagged, lists.count_items(exists) > 0, lists.shape)
 
 
 def remark_on_collisions(lists: FlatLists, scores: np.ndarray) -> list[str]:
@@ -269,13 +269,18 @@ def remark_on_cutoffs(
         cutoffs: The cutoffs of each metric by its name; only ints are read.
         measure: Returns the values of these metrics for other scores, `[items]` int32.
     """
-    ks = {k for of_metric in cutoffs.values() for k in of_metric if isinstance(k, int)}
+    ks = {
+        k
+        for metric_cutoffs in cutoffs.values()
+        for k in metric_cutoffs
+        if isinstance(k, int)
+    }
     if not ks:
         return []
-    at = np.flatnonzero(lists.exists)
-    numbers, labels = lists.list_numbers[at].astype(np.int64), lists.labels[at]
-    _, start_of_list, _ = _divided(numbers, np.zeros(at.size))
-    groups, start, size = _divided(numbers, -scores[at])
+    slots = np.flatnonzero(lists.exists)
+    numbers, labels = lists.list_numbers[slots].astype(np.int64), lists.labels[slots]
+    _, start_of_list, _ = _divided(numbers, np.zeros(slots.size))
+    groups, start, size = _divided(numbers, -scores[slots])
     above = start - start_of_list
     # If all labels of tied items are equal, their order moves nothing.
     orders = [_divided(groups, sign * labels) for sign in (-1, 1)]
@@ -287,19 +292,25 @@ def remark_on_cutoffs(
 
     def means(ranks: np.ndarray) -> dict[str, list[on_host.Estimate]]:
         new_scores = np.zeros(lists.exists.shape, np.int32)
-        new_scores[at] = -ranks
+        new_scores[slots] = -ranks
         sums = {
             name: on_host.HostSums.of_lists(values, Mean)
             for name, values in jax.device_get(measure(new_scores)).items()
         }
-        return {name: x.estimates(0.95, "t") for name, x in sums.items()}
+        return {
+            name: metric_sums.estimates(0.95, "t") for name, metric_sums in sums.items()
+        }
 
     known, moved, flagged = means(start), [], np.zeros(math.prod(lists.shape), bool)
     for k, items in crosses.items():
         bounds = [means(np.where(items, before, start)) for _, before, _ in orders]
-        for name, of_metric in cutoffs.items():
-            names = cutoff_names(name, len(of_metric)) if of_metric[1:] else [name]
-            for i in (i for i, cutoff in enumerate(of_metric) if cutoff == k):
+        for name, metric_cutoffs in cutoffs.items():
+            names = (
+                cutoff_names(name, len(metric_cutoffs))
+                if metric_cutoffs[1:]
+                else [name]
+            )
+            for i in (i for i, cutoff in enumerate(metric_cutoffs) if cutoff == k):
                 value, error = known[name][i].mean, known[name][i].std_error
                 low, high = sorted(bound[name][i].mean for bound in bounds)
                 if max(high - value, value - low) > error + 1e-6:

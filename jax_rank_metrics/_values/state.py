@@ -186,9 +186,9 @@ def check_mergeable(first: State, second: State) -> None:
         if shapes[0] != shapes[1]:
             # Leave out the leading axes that they share, so that cutoffs remain.
             shared = os.path.commonprefix(shapes)
-            a, b = (shape[len(shared) :] for shape in shapes)
+            shape_a, shape_b = (shape[len(shared) :] for shape in shapes)
             raise ValueError(
-                f"states differ in shape: {a} and {b}; pass states of "
+                f"states differ in shape: {shape_a} and {shape_b}; pass states of "
                 f"{first._must_share}"
             )
     if not any(isinstance(leaf, Tracer) for leaf in (*leaves[0], *leaves[1])):
