@@ -147,7 +147,9 @@ class Evaluation(merging.StatesByName):
             by_group[group] = named._with_arrays(
                 [array[start:stop] for array in arrays],
                 tree,
-                states={name: of_groups[index] for name, of_groups in states.items()},
+                states={
+                    name: group_states[index] for name, group_states in states.items()
+                },
                 remarks=(),
                 num_queries=stop - start,
             )
@@ -202,8 +204,8 @@ class Evaluation(merging.StatesByName):
     def _joined(self, parts: Sequence[Any]) -> Any:
         """Returns the evaluation that joins parts of one kind."""
         _, tree = self._arrays()
-        of_parts = zip(*(part._arrays()[0] for part in parts), strict=True)
-        joined = self._with_arrays([*map(np.concatenate, of_parts)], tree)
+        part_arrays = zip(*(part._arrays()[0] for part in parts), strict=True)
+        joined = self._with_arrays([*map(np.concatenate, part_arrays)], tree)
         states = {
             name: on_host.HostSums.of_lists(joined.lists[name], type(state)).state()
             if joined.lists

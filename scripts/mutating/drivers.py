@@ -41,8 +41,8 @@ MUTANTS = (
     Mutant(
         "parts are joined without the values of the last one",
         "_runs/evaluation.py",
-        "self._with_arrays([*map(np.concatenate, of_parts)], tree)",
-        "self._with_arrays([arrays[0] for arrays in of_parts], tree)",
+        "self._with_arrays([*map(np.concatenate, part_arrays)], tree)",
+        "self._with_arrays([arrays[0] for arrays in part_arrays], tree)",
         "tests/test_batches.py::test_chosen_users_of_a_function",
     ),
     Mutant(
@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         "an evaluation that goes on with nan",
         "_runs/drivers/programs.py",
-        "jnp.where(has_nan, Fault.NAN, of_data)",
-        "of_data",
+        "jnp.where(has_nan, Fault.NAN, data_faults)",
+        "data_faults",
         "tests/test_evaluate_embeddings.py::test_nan_of_items_that_are_read",
     ),
     Mutant(

@@ -207,8 +207,12 @@ def make_batches(
                 continue
         widths_of[level] = widths
     # Every part begins with its users of the lowest level, so that no early batch is wide.
-    of_levels = [_members_of(parts, levels, level) for level in np.unique(levels)]
-    order = _padded([np.concatenate(part) for part in zip(*of_levels, strict=True)])
+    members_by_level = [
+        _members_of(parts, levels, level) for level in np.unique(levels)
+    ]
+    order = _padded(
+        [np.concatenate(part) for part in zip(*members_by_level, strict=True)]
+    )
     return _cut(order, size, lambda users: widths_of[int(levels[users].max())])
 
 

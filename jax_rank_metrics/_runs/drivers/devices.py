@@ -313,8 +313,10 @@ def is_global(value: object) -> TypeGuard[jax.Array]:
 
 def _is_cut(argument: Argument) -> bool:
     """True if several devices hold parts of an argument, or other processes copies."""
-    x = argument.value
-    return is_global(x) and not (x.is_fully_addressable and x.is_fully_replicated)
+    value = argument.value
+    return is_global(value) and not (
+        value.is_fully_addressable and value.is_fully_replicated
+    )
 
 
 def _mesh_of(argument: Argument) -> Mesh:

@@ -232,10 +232,12 @@ def run(
             is_query = batch.indices >= 0
             indices, faults = batch.indices[is_query], result.faults[is_query]
             if faults.any():
-                at = faults > 0
-                index, fault = min(zip(indices[at], faults[at], strict=True))
+                is_faulty = faults > 0
+                index, fault = min(
+                    zip(indices[is_faulty], faults[is_faulty], strict=True)
+                )
                 raise ValueError(_message(job, int(index), programs.Fault(fault), mask))
-            of_batch = jax.tree.map(
+            batch_values = jax.tree.map(
                 lambda array, rows=is_query: array[rows],
                 Values(result.lists, np.asarray(result.items)),
             )
@@ -245,12 +247,12 @@ def run(
                 has_inf[indices] = result.has_inf[is_query]
             if keeps_lists:
                 if values is None:
-                    values = Values.zeros(num_queries, options.k, of_batch)
-                values.write(indices, of_batch)
+                    values = Values.zeros(num_queries, options.k, batch_values)
+                values.write(indices, batch_values)
             else:
                 weights = None if all_weights is None else all_weights[indices]
-                of_batch = of_batch.counted(undefined, weights, reads_labels)
-                sums = Sums.of(of_batch, kinds, num_counted).plus(sums)
+                batch_values = batch_values.counted(undefined, weights, reads_labels)
+                sums = Sums.of(batch_values, kinds, num_counted).plus(sums)
     lists, items, rows = {}, np.zeros((0, options.k), np.int32), None
     if values is not None:
         items = values.items  # including items of queries that count in no mean
@@ -259,7 +261,7 @@ def run(
         lists = dict(zip(names, values.lists, strict=True))
         rows = values.items
     assert sums is not None  # there is a query
-    states = [of_mean.state() for of_mean in sums.of_means]
+    states = [mean_sums.state() for mean_sums in sums.of_means]
     states = dict(zip(names, states, strict=True))
     texts = [*remarks, *_remarks(job, undefined, states, sums.is_defined)]
     if num_tied:
@@ -410,13 +412,13 @@ def _over_parts(
     arrays = [job.arrays(number, batch, mask) for number, batch in enumerate(batches)]
 
     def put(part: host_blocks.Part) -> programs.CatalogArrays:
-        of_part = catalog._replace(
+        part_catalog = catalog._replace(
             items=inputs.real("items", part.items),
             item_mask=jnp.asarray(part.exists if mask is None else part.cut(mask)),
             attributes=jax.tree.map(part.cut, catalog.attributes),
             first_id=np.asarray(part.first_id, np.int32),
         )
-        return programs.put_catalog(devices, of_part, 0)
+        return programs.put_catalog(devices, part_catalog, 0)
 
     # The first and the last program need a part only for its shape, so any part will do.
     last_part = put(host_blocks.Part(blocks.example, np.ones(1, bool), 0))

@@ -219,8 +219,8 @@ def evaluate_embeddings(
     """
     inputs.option("undefined", undefined, types.Undefined)
     options, key = jobs.make_options(metrics, k, block_size, ties, key)
-    of_items = Vocabulary.of("item_ids", item_ids, unknown_items)
-    ids = Vocabulary.of("query_ids", query_ids), of_items
+    item_vocabulary = Vocabulary.of("item_ids", item_ids, unknown_items)
+    ids = Vocabulary.of("query_ids", query_ids), item_vocabulary
     (item_mask,) = ids[1].ordered(item_mask=item_mask)
     columns = ids[1].ordered_columns(item_columns)
     # Choose the devices by the shardings of arguments, before any argument is read.
@@ -245,7 +245,7 @@ def evaluate_embeddings(
     # Labels by attributes may need all items in one block; labels by ids never do.
     block_size = block_size or jobs.block_size_for(options, judgements, num_items)
     options = options._replace(label_fn=judgements.label_fn, block_size=block_size)
-    options = options._replace(missed_from=of_items.first_unknown)
+    options = options._replace(missed_from=item_vocabulary.first_unknown)
     whole_columns, wide_columns = jobs.read_item_columns(
         columns, options, scorer.num_items
     )

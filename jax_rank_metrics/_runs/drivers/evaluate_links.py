@@ -206,13 +206,13 @@ def evaluate_links(
             f"{len(triples) - len(distinct)} of {len(triples)} repeat another one; each "
             "counts, pass np.unique(triples, axis=0) if it should count once"
         )
-    of_sides = {
+    candidates_of_sides = {
         side: read_candidates(candidates, side, triples[:, RELATION], num_entities)
         for side in SIDES
     }
     # [sides, triples], in the order of lists.
     is_missed = np.zeros((len(SIDES), len(triples)), bool)
-    for row, (side, entities) in enumerate(of_sides.items()):
+    for row, (side, entities) in enumerate(candidates_of_sides.items()):
         if entities is not None:
             answers = triples[:, HEAD if side == "head" else TAIL]
             is_missed[row] = ~entities.holds(answers)
@@ -233,19 +233,23 @@ def evaluate_links(
                 num_entities=num_entities,
             )
             judgements = judgements_of(side, triples, all_known, num_entities)
-            judgements = judgements._replace(shared_candidates=of_sides[side])
+            judgements = judgements._replace(
+                shared_candidates=candidates_of_sides[side]
+            )
             # Give each side its own key, so that the sides draw different ties.
             own_key = None if key is None else jax.random.fold_in(key, first)
             arguments = scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key
             job = jobs.EvaluationJob(options, *arguments, choices)
-            of_side = job._replace(choices=choices | {"side": side})
-            signatures_of_sides[side] = engine.signatures_of(of_side, undefined)
+            side_job = job._replace(choices=choices | {"side": side})
+            signatures_of_sides[side] = engine.signatures_of(side_job, undefined)
             batches = job.batches(num_entities)
             indices = batches[0].indices
             scorer.start(indices)
             arguments = scorer, rows, indices, judgements, None, LIST
             where = f"where the {side} is predicted"
-            texts += [f"{where}, {x}" for x in driver_remarks.on_rows(*arguments)]
+            texts += [
+                f"{where}, {remark}" for remark in driver_remarks.on_rows(*arguments)
+            ]
             evaluation, _, has_inf = engine.run(
                 job,
                 programs.CatalogArrays(),
@@ -360,15 +364,15 @@ def judgements_of(
 
     answer, entity = (HEAD, TAIL) if side == "head" else (TAIL, HEAD)
     num_relations = 1 + known[:, RELATION].max()
-    pairs, of_known = (
+    pairs, known_pairs = (
         rows[:, entity].astype(np.int64) * num_relations + rows[:, RELATION]
         for rows in (triples, known)
     )
     # Look up each pair once, even if triples share it; `questions` is each triple's pair.
     distinct, questions = np.unique(pairs, return_inverse=True)
     # Keep only the known triples that answer one of these questions; most do not.
-    slots = np.minimum(np.searchsorted(distinct, of_known), len(distinct) - 1)
-    is_answer = distinct[slots] == of_known
+    slots = np.minimum(np.searchsorted(distinct, known_pairs), len(distinct) - 1)
+    is_answer = distinct[slots] == known_pairs
     entries = slots[is_answer], known[is_answer, answer]
     shape = len(distinct), num_entities
     table = scipy.sparse.coo_array(
@@ -417,14 +421,14 @@ def read_candidates(
     [pairs] = read_interactions(unit, NO_IDS, candidates=candidates[side]).values()
     pairs.check_named(distinct, must_match=False)
     pairs.check_items(num_entities, may_name_all=True)
-    of_kinds = pairs.rows(distinct)
-    of_kinds.resize((len(distinct), num_entities))
-    if (is_empty := np.diff(of_kinds.indptr) == 0).any():
+    rows_of_kinds = pairs.rows(distinct)
+    rows_of_kinds.resize((len(distinct), num_entities))
+    if (is_empty := np.diff(rows_of_kinds.indptr) == 0).any():
         raise ValueError(
             f"candidates has no {side} for relation {distinct[is_empty][0]}, which triples "
             f"hold; pass the entities that may be its {side}"
         )
-    return SharedCandidates(of_kinds, kinds)
+    return SharedCandidates(rows_of_kinds, kinds)
 
 
 def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
@@ -496,9 +500,11 @@ def read_known(known: Any, triples: np.ndarray, num_entities: int) -> np.ndarray
     parts: Sequence[Any] = [known]
     if isinstance(known, (list, tuple)) and all(np.ndim(part) == 2 for part in known):
         parts = known
-    binding = [f"known[{i}]" if parts is known else "known" for i in range(len(parts))]
+    part_names = [
+        f"known[{i}]" if parts is known else "known" for i in range(len(parts))
+    ]
     checked = [
         read_triples(name, part, num_entities)
-        for name, part in zip(binding, parts, strict=True)
+        for name, part in zip(part_names, parts, strict=True)
     ]
     return np.concatenate([*checked, triples])

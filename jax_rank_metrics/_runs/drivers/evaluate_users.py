@@ -252,8 +252,8 @@ def evaluate_users(
     inputs.option("undefined", undefined, types.Undefined)
     options, key = make_options(metrics, k, block_size, ties, key, skips_inf=True)
     devices = read_devices(mesh, queries_axis, items_axis, model_arguments(model))
-    of_items = Vocabulary.of("item_ids", item_ids, unknown_items)
-    ids = Vocabulary.of("user_ids", user_ids), of_items
+    item_vocabulary = Vocabulary.of("item_ids", item_ids, unknown_items)
+    ids = Vocabulary.of("user_ids", user_ids), item_vocabulary
     scorer = read_model(model, devices, ids)
     interactions = read_interactions(
         USER, ids, relevant=relevant, seen=seen, candidates=candidates
@@ -265,7 +265,7 @@ def evaluate_users(
     rows = read_users(users, interactions, scorer.num_rows, ids[0])
     names_of_users = ids[0].of_rows(rows)
     rows_of = {name: pairs.rows(rows) for name, pairs in interactions.items()}
-    missed_from = of_items.first_unknown
+    missed_from = item_vocabulary.first_unknown
     options = options._replace(missed_from=missed_from)
     judgements = Judgements.of(**rows_of, num_items=missed_from)
     texts = remarks.on_excluded(judgements, USER, names_of_users)
@@ -280,7 +280,7 @@ def evaluate_users(
     num_items = scorer.start(rows[batches[0].indices])
     ids[1].check_size(num_items)
     for name, pairs in interactions.items():
-        pairs.check_items(num_items, name == "candidates", of_items.num_unknown)
+        pairs.check_items(num_items, name == "candidates", item_vocabulary.num_unknown)
         texts += pairs.remarks()
     (item_mask,) = ids[1].ordered(item_mask=item_mask)
     columns = ids[1].ordered_columns(item_columns)

@@ -85,17 +85,17 @@ class Vocabulary:
                 f"{name} holds what cannot be an id ({error}); pass lists of ids"
             ) from error
         rows = np.asarray(rows, np.int64)
-        slots = [int(i) for i in np.flatnonzero(rows < 0)]
+        slots = [int(slot) for slot in np.flatnonzero(rows < 0)]
         if has_padding:
-            slots = [i for i in slots if not _is_padding(listed[i])]
-        unknown = [listed[i] for i in slots]
+            slots = [slot for slot in slots if not _is_padding(listed[slot])]
+        unknown = [listed[slot] for slot in slots]
         if self.unknown != "error":
             unknown = [key for key in unknown if self._cannot_hold(key)]
         if self.unknown == "miss" and not unknown:
             known = self.numbers_by_id
-            rows[slots] = [known.setdefault(listed[i], len(known)) for i in slots]
+            rows[slots] = [known.setdefault(listed[slot], len(known)) for slot in slots]
         if unknown:
-            index = next(i for i in slots if listed[i] is unknown[0])
+            index = next(slot for slot in slots if listed[slot] is unknown[0])
             place = f" at {index}" if inputs.is_missing(unknown[0]) else ""
             how = ", as unknown_items= says how" if has_padding else ""
             cure = f"the ids of all rows there, or leave these out{how}"
@@ -324,8 +324,10 @@ class Interactions:
         else:
             raw_rows = [*raw]
             # A dict has a last, empty row that belongs to no user.
-            of_rows = range(len(raw_rows)) if users is None else [*users.tolist(), -1]
-            names = [user_ids.name_of(row) for row in of_rows]
+            row_numbers = (
+                range(len(raw_rows)) if users is None else [*users.tolist(), -1]
+            )
+            names = [user_ids.name_of(row) for row in row_numbers]
             if name != "candidates":
                 are_missing = [inputs.is_missing(row) for row in raw_rows]
                 missing = [*itertools.compress(names, are_missing)]
@@ -337,7 +339,10 @@ class Interactions:
             ]
             rows = [row for row, _ in read]
             if any(grades is not None for _, grades in read):
-                parts = ([1] * len(row) if x is None else x for row, x in read)
+                parts = (
+                    [1] * len(row) if row_grades is None else row_grades
+                    for row, row_grades in read
+                )
                 try:
                     labels = _labels(name, [*itertools.chain(*parts)])
                 except (TypeError, ValueError):  # check each row, to name the wrong one
@@ -616,8 +621,10 @@ def _graded_ids(
         item_ids.name_of(0), tuple
     ):
         if any(issubclass(kind, tuple) for kind in {*map(type, row)}):
-            pairs = [x for x in row if isinstance(x, tuple) and len(x) == 2]
-            pairs = [x for x in pairs if inputs.is_scalar_number(x[1])]
+            pairs = [
+                entry for entry in row if isinstance(entry, tuple) and len(entry) == 2
+            ]
+            pairs = [entry for entry in pairs if inputs.is_scalar_number(entry[1])]
     if pairs and (len(pairs) < len(row) or not name.startswith("relevant")):
         raise TypeError(
             f"{name} holds {pairs[0]!r}, an item and a number, but is read as ids; pass a "

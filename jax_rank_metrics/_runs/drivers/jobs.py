@@ -280,8 +280,8 @@ def read_item_columns(
     )
     if GROUPS in arrays:
         # NaN means unknown. Infinite weights such as 1/0 are clipped when they are read.
-        of_items = inputs.by_items("item_columns['groups']", columns[GROUPS])
-        lowest = np.nanmin(np.asarray(of_items), initial=0)
+        group_weights = inputs.by_items("item_columns['groups']", columns[GROUPS])
+        lowest = np.nanmin(np.asarray(group_weights), initial=0)
         if lowest < 0 or not arrays[GROUPS].any():
             raise ValueError(
                 "item_columns['groups'] holds "

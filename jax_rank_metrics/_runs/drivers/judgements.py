@@ -305,7 +305,7 @@ def read_judgements(
     attributes = read_attributes(attributes, (num_queries,), num_items)
     # Hold attributes of queries so that batches can take their rows; attributes of items
     # are put on the devices with the catalogue.
-    of_queries = jax.tree.map(
+    query_attributes = jax.tree.map(
         lambda table: devices.table(table, devices.of_queries),
         attributes.query_attributes,
     )
@@ -313,7 +313,7 @@ def read_judgements(
         None,
         exclude=excluded,
         label_fn=attributes.label_fn,
-        query_attributes=of_queries,
+        query_attributes=query_attributes,
         item_attributes=attributes.item_attributes,
     )
     return judgements, texts

@@ -201,16 +201,16 @@ def read_by_metrics(
             by_label = not any(bound.spec.columns for bound in readers)
             ties = data.items_held.has_ties(by_label)
             has_ties = ties if has_ties is None else has_ties | ties
-        reading, of_data = run.read_ranking(bounds, data), jnp.zeros_like(faults)
+        reading, data_faults = run.read_ranking(bounds, data), jnp.zeros_like(faults)
         for is_refused in reading.refused.values():
-            of_data = jnp.where(is_refused, Fault.REFUSED, of_data)
+            data_faults = jnp.where(is_refused, Fault.REFUSED, data_faults)
         if reading.overflowing is not None:
-            of_data = jnp.where(reading.overflowing, Fault.GAINS, of_data)
+            data_faults = jnp.where(reading.overflowing, Fault.GAINS, data_faults)
         if (has_nan := data.has_nan) is not None:
-            of_data = jnp.where(has_nan, Fault.NAN, of_data)
+            data_faults = jnp.where(has_nan, Fault.NAN, data_faults)
         names = [bound.name for bound in bounds]
         values |= dict(zip(names, reading.values, strict=True))
-        faults = jnp.maximum(faults, of_data)
+        faults = jnp.maximum(faults, data_faults)
     lists = [values[bound.name] for bound in options.bounds]
     return BatchResult(lists, ids, faults, None, has_ties)
 

@@ -94,12 +94,12 @@ class ScoredLists(NamedTuple):
                 has an item twice.
         """
         runs = table["list"].rle().struct.unnest()
-        ids, of_runs = runs["value"].unique(maintain_order=True), np.arange(len(runs))
+        ids, numbers = runs["value"].unique(maintain_order=True), np.arange(len(runs))
         if len(ids) < len(runs):  # some lists have rows that are not adjacent
             index = pl.DataFrame({"value": ids}).with_row_index("number")
             runs = runs.join(index, "value", "left", maintain_order="left")
-            of_runs = runs["number"].to_numpy()
-        number = np.repeat(of_runs, runs["len"].to_numpy()).astype(np.int32)
+            numbers = runs["number"].to_numpy()
+        number = np.repeat(numbers, runs["len"].to_numpy()).astype(np.int32)
         first_rows = np.zeros(len(ids), np.int64)
         first_rows[number[::-1]] = np.arange(len(number))[::-1]
         of_lists = table[first_rows]
@@ -139,15 +139,19 @@ class ScoredLists(NamedTuple):
         if "list_weight" in rows.columns:
             weights = self.of_lists["list_weight"].to_numpy().astype(np.float32)
         lists: dict[str, PerList] = {}
-        of_places = tuple(bound for bound in bounds if _reads_places(bound, rows, ties))
-        if of_places:
+        readers_of_places = tuple(
+            bound for bound in bounds if _reads_places(bound, rows, ties)
+        )
+        if readers_of_places:
             places = _places(rows, len(self.ids))
             from_middle = joined.from_middle(places)
             notes.add("below", from_middle > 0, self.ids)
             notes.add("above", from_middle < 0, self.ids)
             ones = np.ones(len(self.ids), np.float32)
-            of_means = ones if weights is None else weights
-            lists = joined.measure_places(of_places, places, of_means, self.ids)
+            list_weights = ones if weights is None else weights
+            lists = joined.measure_places(
+                readers_of_places, places, list_weights, self.ids
+            )
         readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
         if readers_of_all:
             lists |= self._measure_all(readers_of_all, rows, ties, weights, notes)

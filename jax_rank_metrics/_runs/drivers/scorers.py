@@ -346,13 +346,13 @@ class LateInteraction(ScoreSource):
         if devices.mesh is not None and devices.mesh.is_multi_process:
             devices = Devices()
         queries = devices.put(jnp.asarray(self.queries[indices]), devices.of_queries)
-        program, of_items = (
+        program, item_spec = (
             _token_program(devices),
             PartitionSpec(None, devices.items_axis),
         )
         columns, parts = [], []
         for block in self.items.blocks(self.block_size):
-            arrays = (devices.put(array, of_items) for array in block[1:])
+            arrays = (devices.put(array, item_spec) for array in block[1:])
             parts.append(program(queries, *arrays))
             columns.append(block.ids)
             if len(parts) > _BLOCKS_AHEAD:
@@ -368,8 +368,8 @@ class LateInteraction(ScoreSource):
 @functools.lru_cache(maxsize=16)
 def _token_program(devices: Devices) -> Callable[..., jax.Array]:
     """Returns the program that scores a block; each device scores its own part."""
-    of_tokens = PartitionSpec(None, devices.items_axis)
-    in_specs = (devices.of_queries, of_tokens, of_tokens)
+    token_spec = PartitionSpec(None, devices.items_axis)
+    in_specs = (devices.of_queries, token_spec, token_spec)
     return jax.jit(
         devices.map(similarities.scores_of_tokens, in_specs, devices.of_scores)
     )

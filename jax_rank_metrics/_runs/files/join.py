@@ -510,10 +510,10 @@ def _judged_run_of(
         TypeError: see `frame_of`.
     """
     judged = frame_of("qrels", qrels, "relevance", duplicates)
-    of_run = "error" if duplicates == "max" else duplicates
-    if document is not None and of_run == "error":
-        of_run = "max"  # The best chunk of a document stays in any case.
-    retrieved = frame_of("run", run, "score", of_run)
+    run_duplicates = "error" if duplicates == "max" else duplicates
+    if document is not None and run_duplicates == "error":
+        run_duplicates = "max"  # The best chunk of a document stays in any case.
+    retrieved = frame_of("run", run, "score", run_duplicates)
     # A dict of queries without documents is a run that has found nothing.
     is_run = retrieved.height or (isinstance(run, Mapping) and run)
     for name, is_there in (("qrels", judged["doc_id"].count()), ("run", is_run)):

@@ -106,8 +106,8 @@ class Joined:
         counted = relevance[np.repeat(self.list_weights > 0, self._run.judged.counts)]
         largest = float(counted.max(initial=0))
         num_judged = int((relevance >= 0).sum())
-        of_grades = remark_on_grades(num_judged, largest, relevance_threshold)
-        return (*self._remarks, *of_grades, *self._of_order)
+        grade_remarks = remark_on_grades(num_judged, largest, relevance_threshold)
+        return (*self._remarks, *grade_remarks, *self._of_order)
 
     @functools.cached_property
     def _of_order(self) -> list[str]:
@@ -259,23 +259,27 @@ class Joined:
         """
         weights = inputs.weights_of_lists(list_weights, self.query_ids, "queries")
         bounds = bind_all(metrics)
-        of_topics = [
+        topic_readers = [
             bound.name for bound in bounds if judged_run.TOPICS in bound.spec.columns
         ]
-        if of_topics and self._run.subtopics is None:
+        if topic_readers and self._run.subtopics is None:
             raise ValueError(
-                f"{of_topics[0]} reads subtopics, which the judgements do not have; pass "
-                "judgements of format='subtopics'"
+                f"{topic_readers[0]} reads subtopics, which the judgements do not have; "
+                "pass judgements of format='subtopics'"
             )
         # Item columns also describe documents without a judgement, so metrics that read
         # them need more than the places of judged documents.
-        of_items = [bound.name for bound in bounds if bound.spec.item_columns]
-        readers = [*of_topics, *of_items]
-        of_places = tuple(bound for bound in bounds if bound.name not in readers)
+        item_readers = [bound.name for bound in bounds if bound.spec.item_columns]
+        readers = [*topic_readers, *item_readers]
+        readers_of_places = tuple(
+            bound for bound in bounds if bound.name not in readers
+        )
         lists = {}
-        if of_places:
+        if readers_of_places:
             places = self._places
-            lists = measure_places(of_places, places, self.list_weights, self.query_ids)
+            lists = measure_places(
+                readers_of_places, places, self.list_weights, self.query_ids
+            )
         readers_of_all = tuple(bound for bound in bounds if bound.name not in lists)
         if readers_of_all:
             ranking = data_of(rank(**self.arguments()))
@@ -475,8 +479,8 @@ class Joined:
         texts = list(map("".join, zip(separators, ids, strict=True)))
         ranges = map(slice, ends - counts, ends)
         rankings = {
-            query: _digest("".join(texts[of_query]))
-            for query, of_query in zip(queries.to_list(), ranges, strict=True)
+            query: _digest("".join(texts[query_range]))
+            for query, query_range in zip(queries.to_list(), ranges, strict=True)
         }
         return Digests(_digest("\n".join(sorted(lines))), rankings)
 
@@ -671,9 +675,11 @@ def means_of(
     """Returns the state of each metric, and its values with the option `undefined`."""
     values, states = {}, {}
     for bound in bounds:
-        of_metric = dataclasses.replace(lists[bound.name], undefined=undefined)
-        values[bound.name] = of_metric
-        states[bound.name] = on_host.HostSums.of_lists(of_metric, bound.state).state()
+        metric_values = dataclasses.replace(lists[bound.name], undefined=undefined)
+        values[bound.name] = metric_values
+        states[bound.name] = on_host.HostSums.of_lists(
+            metric_values, bound.state
+        ).state()
     return states, values
 
 
@@ -713,18 +719,23 @@ def measure_places(
     check_columns(bounds, COLUMNS, allow_unread=True)
     ties = "tied" if (places.tied[places.retrieved] > 1).any() else "none"
     max_ranks = next(n for n in MAX_RANKS if (places.num_retrieved <= n).all())
-    of_documents = (
+    document_columns = (
         judged_run.labels_of(places.relevance), places.above, places.tied,
         places.retrieved, places.relevance >= 0,
     )  # fmt: skip
-    of_lists = places.num_retrieved, list_weights
+    list_columns = places.num_retrieved, list_weights
     parts: list[Reading] = []
     indices: list[np.ndarray] = []
     for block in padding.padded_blocks(places.starts):
-        arrays = (*map(block.items, of_documents), *map(block.per_list, of_lists))
+        arrays = (
+            *map(block.items, document_columns),
+            *map(block.per_list, list_columns),
+        )
         documents = jax.device_put((block.exists, *arrays))
         if not parts:  # One block is enough, because needs do not depend on its shape.
-            shapes = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in documents)
+            shapes = tuple(
+                jax.ShapeDtypeStruct(array.shape, array.dtype) for array in documents
+            )
             bounds = _readable(bounds, ties, max_ranks, shapes)
             if not bounds:
                 return {}
@@ -744,8 +755,8 @@ def in_lists(parts: Sequence[Reading], indices: Sequence[np.ndarray]) -> Reading
     order = np.concatenate(indices)
 
     def combine(*arrays: np.ndarray) -> np.ndarray:
-        of_blocks = zip(arrays, indices, strict=True)
-        in_blocks = np.concatenate([array[: len(index)] for array, index in of_blocks])
+        blocks = zip(arrays, indices, strict=True)
+        in_blocks = np.concatenate([array[: len(index)] for array, index in blocks])
         in_order = np.empty_like(in_blocks)
         in_order[order] = in_blocks
         return in_order

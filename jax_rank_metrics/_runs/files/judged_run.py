@@ -124,7 +124,7 @@ def find_judged(
         raise ValueError(
             "exclude_self: plain scores have no ids of documents; leave it out"
         )
-    of_ranks = remarks_on_ranks(run)
+    rank_remarks = remarks_on_ranks(run)
     run = run.select(pl.exclude("rank"))
     duplicates = "error"  # for tables
     if "repeated" in run.columns:
@@ -143,7 +143,7 @@ def find_judged(
     mixed = [name for name in IDS if judged[name].dtype != run[name].dtype]
     as_text = pl.col(mixed).cast(pl.String)
     judged, run = judged.with_columns(as_text), run.with_columns(as_text)
-    remarks = of_ranks + remarks_on_lists(judged, run)
+    remarks = rank_remarks + remarks_on_lists(judged, run)
     is_self = pl.col("query_id").cast(pl.String) == pl.col("doc_id").cast(pl.String)
     if not exclude_self:
         remarks += remarks_on_own_documents(run.filter(is_self), run)
@@ -192,8 +192,10 @@ def find_judged(
         labels[run_row] = np.maximum(judged_rows.values[judged_row], 0)
         list_ids = retrieved.list_ids()
         arrays = list_ids, retrieved.values, run["exact"].to_numpy(), labels
-        at = list_ids >= 0
-        collided = collides(*(array[at] for array in arrays), num_lists=len(queries))
+        is_listed = list_ids >= 0
+        collided = collides(
+            *(array[is_listed] for array in arrays), num_lists=len(queries)
+        )
     return JudgedRun(
         queries,
         unjudged,
@@ -328,22 +330,22 @@ def pack(run: JudgedRun) -> PackedItems:
         array[:size] = values[items]
         return array
 
-    def of_judged(values: np.ndarray) -> np.ndarray:
+    def by_item(values: np.ndarray) -> np.ndarray:
         """Returns the values of judged documents by item; other items have 0."""
         array = np.zeros((size, *values.shape[1:]), values.dtype)
         array[item_of_judged] = values
         return padded(array)
 
     columns = {
-        "judged": of_judged(judged.values >= 0),
-        "pooled": of_judged(np.ones(len(judged.values), bool)),
+        "judged": by_item(judged.values >= 0),
+        "pooled": by_item(np.ones(len(judged.values), bool)),
     }
     if run.subtopics is not None:
-        columns[TOPICS] = of_judged(run.subtopics)
+        columns[TOPICS] = by_item(run.subtopics)
     scores = np.zeros(size, np.int32)
     scores[:num_retrieved] = keys
     return PackedItems(
-        labels=of_judged(labels_of(judged.values)),
+        labels=by_item(labels_of(judged.values)),
         scores=padded(scores),
         mask=np.arange(padded_size) < size,
         retrieved=padded(np.arange(size) < num_retrieved),

@@ -295,10 +295,10 @@ def _without_repeats(
                     "as the second field differs, these may be judgements of subtopics; "
                     "pass format='subtopics'"
                 )
-    of_subtopic = f" of subtopic {subtopics[0]!r}" if subtopics else ""
+    subtopic_text = f" of subtopic {subtopics[0]!r}" if subtopics else ""
     parsed.fail(
         row,
-        f"document {doc!r}{of_subtopic} of query {query!r} appears earlier; {cure}",
+        f"document {doc!r}{subtopic_text} of query {query!r} appears earlier; {cure}",
     )
 
 

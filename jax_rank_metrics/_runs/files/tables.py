@@ -140,7 +140,9 @@ def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
             )
         known = _NAMES[role] if name is None else [name]
         matches = [
-            x for x in columns if (str(x).lower() if name is None else x) in known
+            column
+            for column in columns
+            if (str(column).lower() if name is None else column) in known
         ]
         if len(matches) != 1:
             problem = f"has no column {' or '.join(known[:2])}"
