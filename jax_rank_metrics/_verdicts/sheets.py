@@ -301,7 +301,9 @@ def as_html(sheet: Sheet) -> str:
     headings = [f"<th>{html.escape(heading)}</th>" for _, heading in sheet.headings]
     header = [names + headings]
     if are_grouped:
-        above = [f'<th colspan="{n}">{html.escape(group)}</th>' for group, n in spans]
+        above = [
+            f'<th colspan="{count}">{html.escape(group)}</th>' for group, count in spans
+        ]
         header = [names + above, headings]
     styles = [' style="text-align: right"' * is_right for is_right in are_right]
     body = [

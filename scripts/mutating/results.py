@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "pairs of a list and a seed counted twice",
         "_verdicts/inference/weighted_means.py",
-        "max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)",
-        "of_lists + of_seeds",
+        "max(list_part + seed_part - pair_part, list_part, seed_part)",
+        "list_part + seed_part",
         "tests/test_seeds.py::test_the_error_is_that_of_variance_components",
     ),
     Mutant(
@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "a leaderboard without the leverage of heavy lists",
         "_verdicts/comparisons/leaderboard.py",
-        "deviations(of_lists.changes,",
-        "deviations(of_lists.influence,",
+        "weighted_mean.changes,",
+        "weighted_mean.influence,",
         "tests/test_leaderboard.py::test_weights_that_differ_have_one_error",
     ),
     Mutant(

@@ -309,15 +309,17 @@ def compare(
     seeds.check_seed_counts(lists)
     # Any key may name the metric, as in {"arp": {"web": values}}.
     directions.check_lower(lower, [name for record in records for name in record.path])
-    of_judge: list[reading.Record] = []
+    judge_records: list[reading.Record] = []
     if judge is not None:
-        of_judge = _records_of_judge(judge, records, b is not None, undefined)
+        judge_records = _records_of_judge(judge, records, b is not None, undefined)
     if undefined is None:
-        zeros = [(side.path, side.lists.zero_counts()) for side in records + of_judge]
+        zeros = [
+            (side.path, side.lists.zero_counts()) for side in records + judge_records
+        ]
         directions.warn_of_zeros(zeros, lower)
     differences, cluster_indices = Differences.of_pairs(lists, undefined), None
     if judge is not None:
-        judge_lists = in_one_order([record.lists for record in of_judge])
+        judge_lists = in_one_order([record.lists for record in judge_records])
         differences, cluster_indices = prediction_powered.beside_judge(
             lists, differences, judge_lists, clusters, undefined
         )
@@ -416,7 +418,7 @@ def _records_of_judge(
             )
         read = reading.read(judge, "judge", ("system", "metric"), *how)
         systems = reading.by_system(read)
-    of_judge = []
+    judge_records = []
     for a, b in zip(records[::2], records[1::2], strict=True):
         baseline = first if is_by_side else systems.get(a.system, {})
         system = systems.get(b.system, {})
@@ -426,8 +428,8 @@ def _records_of_judge(
                 f"judge lacks {listing(missing)}; pass the values of the same systems and "
                 "metrics"
             )
-        of_judge += [baseline[a.path], system[a.path]]
-    return of_judge
+        judge_records += [baseline[a.path], system[a.path]]
+    return judge_records
 
 
 def _systems_in(
@@ -449,12 +451,12 @@ def _systems_in(
     if len(systems) < 2:
         raise ValueError("a holds one system; pass b, or a dict of two or more systems")
     (baseline, metrics), *following = systems.items()
-    for system, of_system in following:
-        if metrics.keys() != of_system.keys():
+    for system, system_metrics in following:
+        if metrics.keys() != system_metrics.keys():
             raise ValueError(
                 f"a[{baseline!r}] holds {reading.paths_text(metrics)} and a[{system!r}] "
-                f"holds {reading.paths_text(of_system)}; pass values of the same metrics "
-                "for all systems"
+                f"holds {reading.paths_text(system_metrics)}; pass values of the same "
+                "metrics for all systems"
             )
     return systems
 
@@ -471,18 +473,20 @@ def _baseline_and(
     its first keys are then their names. Otherwise the names come from its records, as for
     `Systems` or a frame of several systems; without names, b is one system, named None.
     """
-    of_a = reading.read(a, names[0], ("metric",), *how)
-    of_b = reading.read(b, names[1], ("metric",), *how)
-    if len({record.system for record in of_a}) > 1:
+    records_a = reading.read(a, names[0], ("metric",), *how)
+    records_b = reading.read(b, names[1], ("metric",), *how)
+    if len({record.system for record in records_a}) > 1:
         raise ValueError(
             f"{names[0]} holds several systems; pass the baseline alone, or leave b out"
         )
-    baseline = {record.path: record for record in of_a}
-    depths = [max(len(record.path) for record in side) for side in (of_a, of_b)]
-    paths_of_b = [record.path for record in of_b]
+    baseline = {record.path: record for record in records_a}
+    depths = [
+        max(len(record.path) for record in side) for side in (records_a, records_b)
+    ]
+    paths_of_b = [record.path for record in records_b]
     if depths[1] == depths[0] + 1:
-        of_b = [record.named(("system", "metric")) for record in of_b]
-    systems = reading.by_system(of_b)
+        records_b = [record.named(("system", "metric")) for record in records_b]
+    systems = reading.by_system(records_b)
     if any(metrics.keys() != baseline.keys() for metrics in systems.values()):
         raise ValueError(
             f"{names[0]} holds {reading.paths_text(baseline)} and {names[1]} holds "
@@ -537,6 +541,6 @@ def _signatures_of(a: reading.Record, b: reading.Record) -> dict[str, str]:
     Geometric means have none here, because comparisons take plain means of values.
     """
     is_shared = a.signature == b.signature != "" and "|mean:" not in a.signature
-    of_each = [getattr(record.signature, "cutoffs", ()) for record in (a, b)]
-    is_shared &= of_each[0] == of_each[1]  # cutoffs, in the order of values
+    both_cutoffs = [getattr(record.signature, "cutoffs", ()) for record in (a, b)]
+    is_shared &= both_cutoffs[0] == both_cutoffs[1]  # cutoffs, in the order of values
     return cutoff_names.by_label({a.metric or "": a.signature}) if is_shared else {}

@@ -170,7 +170,7 @@ class Comparison:
             counts.insert(0, f"p is for {hypothesis}")
         # Adding 0 turns −0, which would be printed with its sign, into 0.
         difference, low, high = (
-            x + 0.0 for x in (self.difference, self.low, self.high)
+            number + 0.0 for number in (self.difference, self.low, self.high)
         )
         return (
             f"Comparison({difference:+.3g} [{low:.3g}, {high:.3g}], "
@@ -393,8 +393,8 @@ class Comparisons(Sequence[Comparison]):
         for comparison in self:
             names = {field: getattr(comparison, field) for field in self.name_fields()}
             if pairs := comparison.values:
-                of_lists = pairs.rows(comparison, documents, relevance_threshold)
-                rows += [names | row for row in of_lists]
+                pair_rows = pairs.rows(comparison, documents, relevance_threshold)
+                rows += [names | row for row in pair_rows]
         return rows
 
     @property

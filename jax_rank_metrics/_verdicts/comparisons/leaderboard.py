@@ -174,8 +174,10 @@ def leaderboard(
         )
     # NumPy's generator is seeded with eight words of the key.
     rng = np.random.default_rng(np.asarray(resample.seeds_of(key, 7)))
-    of_tasks = means_of_tasks(tasks, ids, undefined, samples, rng)
-    records = [record for of_task in tasks.values() for record in of_task.values()]
+    task_means = means_of_tasks(tasks, ids, undefined, samples, rng)
+    records = [
+        record for task_records in tasks.values() for record in task_records.values()
+    ]
     lists = [
         record.lists for record in records if not isinstance(record.source, Bootstrap)
     ]
@@ -183,10 +185,10 @@ def leaderboard(
         directions.warn_of_zeros([(path, run.zero_counts()) for run in lists], lower)
     seeds.check_seed_counts(lists)
     sign = -1 if direction else 1  # multiplied by it, higher means are better
-    means = np.mean([task.means for task in of_tasks], axis=0)
-    errors = _errors(of_tasks)
+    means = np.mean([task.means for task in task_means], axis=0)
+    errors = _errors(task_means)
     margin = p_values.student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
-    p = _p_of_pairs(of_tasks, errors, key, level)
+    p = _p_of_pairs(task_means, errors, key, level)
     # Correct each pair once: the matrix has it on both sides of the diagonal.
     upper = np.triu_indices(len(means), 1)
     p_corrected = np.ones_like(p)
@@ -196,8 +198,8 @@ def leaderboard(
     count = len(means)
     p_first, p_beats = np.full(count, 1 / count), np.full((count, count), 0.5)
     rank_lows, rank_highs = np.ones(count), np.full(count, float(count))
-    drawn = [task.drawn for task in of_tasks if task.drawn is not None]
-    if len(drawn) == len(of_tasks):
+    drawn = [task.drawn for task in task_means if task.drawn is not None]
+    if len(drawn) == len(task_means):
         ranks, p_beats = standings.ranks_and_wins(sign * np.mean(drawn, axis=0))
         p_first = standings.first_shares(ranks)
         tails = ((1 - level) / 2, (1 + level) / 2)
@@ -206,12 +208,12 @@ def leaderboard(
             for tail, method in zip(tails, ("lower", "higher"), strict=True)
         )
     stability = standings.Stability(math.nan, math.nan)
-    halves = [task.halves for task in of_tasks if task.halves is not None]
-    if len(halves) == len(of_tasks):
+    halves = [task.halves for task in task_means if task.halves is not None]
+    if len(halves) == len(task_means):
         stability = standings.stability_of(sign * np.mean(halves, axis=0), rng)
     # Python's sort is stable, so systems whose means are equal keep their order.
     order = sorted(range(count), key=lambda system: -sign * means[system])
-    of_pairs = np.ix_(order, order)
+    pair_order = np.ix_(order, order)
     names = [*next(iter(tasks.values()))]
     return standings.Leaderboard(
         systems=tuple(names[system] for system in order),
@@ -222,13 +224,13 @@ def leaderboard(
         rank_lows=rank_lows[order],
         rank_highs=rank_highs[order],
         p_first=p_first[order],
-        p_beats=p_beats[of_pairs],
-        p_corrected=p_corrected[of_pairs],
-        groups=_groups(p_corrected[of_pairs] <= 1 - level),
+        p_beats=p_beats[pair_order],
+        p_corrected=p_corrected[pair_order],
+        groups=_groups(p_corrected[pair_order] <= 1 - level),
         stability=stability,
         metric=name,
         tasks=tuple(task for task in tasks if task is not None),
-        lists=sum(task.lists for task in of_tasks),
+        lists=sum(task.lists for task in task_means),
         samples=samples,
         level=level,
         lower_is_better=direction,
@@ -261,34 +263,36 @@ def _read_tasks(
     keys: reading.Keys = (
         ("task", "system", "metric") if tasks_first else ("system", "metric")
     )
-    of_systems = reading.by_system(reading.read(systems, "systems", keys, undefined))
-    if len(of_systems) < 2:
+    records_of_systems = reading.by_system(
+        reading.read(systems, "systems", keys, undefined)
+    )
+    if len(records_of_systems) < 2:
         raise ValueError("systems: pass a dict of at least two systems")
     # A dict serves as a set of names that keeps their order.
     names: dict[str | None, None] = {}
     tasks: dict[Hashable, dict[Hashable, reading.Record]] = {}
     tasks_of: dict[Hashable, list[Hashable]] = {}
-    for system, records in of_systems.items():
+    for system, records in records_of_systems.items():
         are_tasks = not tasks_first and _are_of_tasks(records, metric)
         by_task: dict[Hashable, dict[str | None, reading.Record]] = {}
         for path, record in records.items():
             task, name = (path[0], None) if are_tasks else (record.task, record.metric)
             by_task.setdefault(task, {})[name] = record
         tasks_of[system] = [*by_task]
-        for task, of_metrics in by_task.items():
+        for task, task_records in by_task.items():
             label = reading.label_of(
                 "systems", (system,) if task is None else (system, task)
             )
-            name = reading.only_metric(of_metrics, label, metric)
-            tasks.setdefault(task, {})[system] = of_metrics[name]
+            name = reading.only_metric(task_records, label, metric)
+            tasks.setdefault(task, {})[system] = task_records[name]
             # Values without a name take the name that was passed.
             names[name or metric] = None
     (first, expected), *following = tasks_of.items()
-    for system, of_system in following:
-        if {*of_system} != {*expected}:
+    for system, system_tasks in following:
+        if {*system_tasks} != {*expected}:
             raise ValueError(
                 f"systems hold different tasks: {first!r} has {_listed(expected)}, and "
-                f"{system!r} has {_listed(of_system)}; pass the same tasks for all"
+                f"{system!r} has {_listed(system_tasks)}; pass the same tasks for all"
             )
     if len(names) > 1:
         raise ValueError(
@@ -325,11 +329,13 @@ def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
     freedoms = np.stack([task.freedoms for task in tasks])
     total = variances.sum(0)
     squares = (variances**2 / np.maximum(freedoms, 1e-9)).sum(0)
-    of_all = np.where(squares > 0, total**2 / np.where(squares > 0, squares, 1), 0)
+    mean_freedom = np.where(
+        squares > 0, total**2 / np.where(squares > 0, squares, 1), 0
+    )
     # Take at least the degrees of freedom of the least sure task, because Welch's formula
     # has none if nothing varies. If a task has none, the mean has none either.
     smallest = freedoms.min(0)
-    return np.sqrt(total), np.maximum(of_all, smallest) * (smallest > 0)
+    return np.sqrt(total), np.maximum(mean_freedom, smallest) * (smallest > 0)
 
 
 def _p_of_pairs(
@@ -408,12 +414,12 @@ def means_of_tasks(
             names = [record.name for record in records.values()]
             means.append(_of_states(states, names, samples, rng))
         else:
-            of_systems = [
+            system_lists = [
                 reading.lists_at_cutoff(record) for record in records.values()
             ]
             ids_of_task = None if ids is None else _ids_of(ids, records, task)
             try:
-                lists = list_values.in_one_order(of_systems, ids_of_task)
+                lists = list_values.in_one_order(system_lists, ids_of_task)
             except ValueError as error:
                 if task is None:
                     raise
@@ -467,8 +473,8 @@ def _of_states(
     # The variance of resamples is too small by a factor (n − 1)/n, which scale undoes.
     scale = np.sqrt(n_eff / (freedom or 1) / len(table))
     # [samples, systems]; products over samples sum to the covariance of the means.
-    of_means = scale * (table - table.mean(0))
-    return _with_errors(means, of_means, freedom, samples, rng, lists)
+    mean_deviations = scale * (table - table.mean(0))
+    return _with_errors(means, mean_deviations, freedom, samples, rng, lists)
 
 
 def _effective_draws(state: Bootstrap) -> float:
@@ -494,16 +500,20 @@ def _of_lists(
             f"no list of {values[0].name} and of all other systems counts; pass lists with "
             "a weight above 0 and, for undefined='skip', with a value in every system"
         )
-    table = np.stack([of_seeds.mean(0) for of_seeds in sides], axis=1)
+    table = np.stack([seed_values.mean(0) for seed_values in sides], axis=1)
     rounding = max(run.rounding for run in values)
-    of_lists = WeightedMean.of(table, weights, rounding * np.abs(table))
+    weighted_mean = WeightedMean.of(table, weights, rounding * np.abs(table))
     # Systems are drawn together, so all take the degrees of freedom of the least sure one.
-    freedom = float(of_lists.freedom.min())
-    of_means = deviations(of_lists.changes, of_lists.n_eff.min(), freedom)
-    task = _with_errors(of_lists.mean, of_means, freedom, samples, rng, len(table))
+    freedom = float(weighted_mean.freedom.min())
+    mean_deviations = deviations(
+        weighted_mean.changes, weighted_mean.n_eff.min(), freedom
+    )
+    task = _with_errors(
+        weighted_mean.mean, mean_deviations, freedom, samples, rng, len(table)
+    )
     has_seeds = any(run.has_seeds for run in values)
     if has_seeds:
-        _add_seeds(task, sides, of_lists.share[:, 0], rng)
+        _add_seeds(task, sides, weighted_mean.share[:, 0], rng)
     ratios = Ratios(table.T, np.broadcast_to(weights, table.shape).T, rounding)
     return task._replace(
         halves=standings.means_of_halves(table, weights, rng)
@@ -526,8 +536,8 @@ def _with_errors(
     # The variance of x − y is var x + var y − 2 cov(x, y).
     covariance = of_means.T @ of_means
     squares = np.diag(covariance)
-    of_pairs = np.maximum(squares[:, None] + squares - 2 * covariance, 0)
-    variances = np.where(np.eye(len(means), dtype=bool), squares, of_pairs)
+    pair_squares = np.maximum(squares[:, None] + squares - 2 * covariance, 0)
+    variances = np.where(np.eye(len(means), dtype=bool), squares, pair_squares)
     drawn = None
     if freedom > 0:
         drawn = means + standings.drawn_errors(of_means, freedom, samples, rng)
@@ -565,7 +575,7 @@ def _values_of_seeds(
         sides.append(run.filled(choice, must_be_finite=True)[0][..., 0])
         # A list that is skipped for one system is skipped for all systems.
         counts = counts & (run.is_known(choice) | ~(run.weights > 0))[:, 0]
-    return [of_seeds[:, counts] for of_seeds in sides], weights[counts]
+    return [seed_values[:, counts] for seed_values in sides], weights[counts]
 
 
 def _add_seeds(

@@ -37,10 +37,12 @@ class ListPairs(NamedTuple):
         cutoff = names.cutoff if isinstance(names.cutoff, int) else np.inf
         sign = -1 if names.lower_is_better else 1
         effects = sign * self.weights * (self.b - self.a)
-        for i in sorted(np.flatnonzero(self.weights > 0).tolist(), key=effects.item):
-            a, b, weight = (side.item(i) for side in (self.a, self.b, self.weights))
-            row = dict(list=ids[i], a=a, b=b, difference=b - a, weight=weight)
-            ranges = [run.relevant_ranges(ids[i], threshold) for run in pair]
+        for index in sorted(
+            np.flatnonzero(self.weights > 0).tolist(), key=effects.item
+        ):
+            a, b, weight = (side.item(index) for side in (self.a, self.b, self.weights))
+            row = dict(list=ids[index], a=a, b=b, difference=b - a, weight=weight)
+            ranges = [run.relevant_ranges(ids[index], threshold) for run in pair]
             yield row | (_moves(ranges[0], ranges[1], cutoff) if ranges else {})
 
 
@@ -78,8 +80,13 @@ def _moves(
 ) -> dict[str, list[tuple[Any, ...]]]:
     """Returns documents that b ranks lower ("missed") or higher ("gained"), best first."""
     moves: dict[str, list[Any]] = {"missed": [], "gained": []}
-    pairs = [(x, _Range(*ranges_a[x]), _Range(*of_b)) for x, of_b in ranges_b.items()]
-    for name, a, b in sorted(pairs, key=lambda pair: min(x.rank for x in pair[1:])):
+    pairs = [
+        (document, _Range(*ranges_a[document]), _Range(*of_b))
+        for document, of_b in ranges_b.items()
+    ]
+    for name, a, b in sorted(
+        pairs, key=lambda pair: min(side.rank for side in pair[1:])
+    ):
         of_a, of_b = a.standing(cutoff), b.standing(cutoff)
         if min(a.first, b.first) <= cutoff and of_a != of_b:
             ranks = a.entry(cutoff), b.entry(cutoff)

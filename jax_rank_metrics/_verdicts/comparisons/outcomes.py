@@ -49,21 +49,21 @@ class Question(NamedTuple):
 
         `of_judges` are the tests that a judge allows; pass them if there is a judge.
         """
-        of_pairs = ("permutation", "bootstrap", "t", "mcnemar")
+        pair_tests = ("permutation", "bootstrap", "t", "mcnemar")
         # By option: whether it was passed, and the tests that know it.
         options = {
             "correction='maxT'": (self.correction == "maxT", ("permutation",)),
-            "correction='fdr'": (self.correction == "fdr", of_pairs),
+            "correction='fdr'": (self.correction == "fdr", pair_tests),
             "mid_p": (self.mid_p, ("permutation", "mcnemar")),
             "margin": (self.margin, ("permutation", "bootstrap", "t")),
             f"alternative={self.alternative!r}": (
                 self.alternative != "two-sided",
-                of_pairs,
+                pair_tests,
             ),
         }
         for option, (is_passed, tests) in options.items():
             if is_passed and self.test not in tests:
-                known = [repr(x) for x in tests if x in (of_judges or tests)]
+                known = [repr(test) for test in tests if test in (of_judges or tests)]
                 cure = f"pass the test {' or '.join(known)}, or " if known else ""
                 raise ValueError(
                     f"test is {self.test!r}, which has no {option}; {cure}leave it out"
@@ -135,7 +135,7 @@ def compared(
     groups = list(zip(tests.tolist(), columns.are_ratios, strict=True))
     for group in sorted(set(groups)):
         test, _ = group
-        chosen = np.flatnonzero([of_column == group for of_column in groups])
+        chosen = np.flatnonzero([column_group == group for column_group in groups])
         outcome = tested(
             question._replace(test=test),
             columns.at(chosen),
@@ -277,7 +277,9 @@ def _check_heavy_lists(
     is_heavy = is_resampled & (n_eff < FEW_TO_RESAMPLE) & (n_eff < 0.9 * lists)
     if not is_heavy.any():
         return
-    has_seeds = np.array([len(of_column) > 0 for of_column in columns.seeds], bool)
+    has_seeds = np.array(
+        [len(column_seeds) > 0 for column_seeds in columns.seeds], bool
+    )
     message = (
         "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
         "resample: equal systems would differ too often; pass {}"
@@ -314,12 +316,12 @@ def _warn_of_few_samples(samples: np.ndarray, question: Question) -> None:
     comparisons = len(samples) if is_multiplied else 1
     floor = 1 / (1 + question.samples)
     if (samples > 0).any() and floor * comparisons > 1 - question.level:
-        of_family = f" once corrected for {comparisons} comparisons"
+        family_text = f" once corrected for {comparisons} comparisons"
         # Advise ten times the number with which the least p just passes.
         samples_needed = math.ceil(10 * comparisons / (1 - question.level))
         warnings.warn(
             f"p is never below 1 / (1 + samples) = {floor:.2g}, and so never below "
-            f"{1 - question.level:.2g}{of_family if comparisons > 1 else ''}: "
+            f"{1 - question.level:.2g}{family_text if comparisons > 1 else ''}: "
             f"{question.samples} samples cannot resolve smaller p values; pass "
             f"samples={samples_needed} or more",
             stacklevel=4,
@@ -382,11 +384,11 @@ def _student(
     Seeds, ratios and lists of a judge have other errors, which the bounds do not know, so
     Student's t tests their margins.
     """
-    of_lists = summary.error, summary.freedom
+    error_and_freedom = summary.error, summary.freedom
     hypotheses = question.hypotheses()
     p = np.stack(
         [
-            p_values.student_p(summary.mean + shift, *of_lists, side)
+            p_values.student_p(summary.mean + shift, *error_and_freedom, side)
             for shift, side in hypotheses
         ]
     )
@@ -435,7 +437,7 @@ def _bootstrap(
         ]
     options = question.key, question.samples
     for kind in set(kinds):
-        chosen = varied[[of_column == kind for of_column in kinds]]
+        chosen = varied[[column_kind == kind for column_kind in kinds]]
         drawn = columns.at(chosen)
         if drawn.judged is not None:
             resamples = studentised.judged_bootstrap(drawn.judged, *options)
@@ -466,7 +468,11 @@ def _tukey(
     p = np.ones(len(subjects))
     samples = 0
     for metric in {subject.metric for subject in subjects}:
-        members = [i for i, subject in enumerate(subjects) if subject.metric == metric]
+        members = [
+            column
+            for column, subject in enumerate(subjects)
+            if subject.metric == metric
+        ]
         weights = columns.weights[:, members]
         if list_arrays.differ(weights, weights[:, :1]).any():
             raise ValueError(
@@ -476,14 +482,16 @@ def _tukey(
             )
         # Differences from the baseline replace the values: the test does not change if all
         # systems lose the same amount in a list.
-        of_systems = {0: np.zeros(len(weights))}
-        for i in members:
-            baseline, system = subjects[i].systems
+        system_values = {0: np.zeros(len(weights))}
+        for column in members:
+            baseline, system = subjects[column].systems
             if baseline == 0:
-                of_systems[system] = columns.values[:, i]
-        values = np.stack([of_systems[system] for system in range(len(of_systems))])
+                system_values[system] = columns.values[:, column]
+        values = np.stack(
+            [system_values[system] for system in range(len(system_values))]
+        )
         p_of_pairs, samples = randomised.tukey_test(
             values, weights[:, 0], question.key, question.samples
         )
-        p[members] = [p_of_pairs[subjects[i].systems] for i in members]
+        p[members] = [p_of_pairs[subjects[column].systems] for column in members]
     return p_values.Outcome(p, samples)

@@ -163,8 +163,11 @@ def lists_needed(
         return _for_each(_pilots_of(differences), smallest)
     other_lists = inputs.positive_integer("others", others)
     judged = [
-        (human, _judged_pilots(judged_lists(human.lists, of_judge.lists), other_lists))
-        for human, of_judge in judged_records(differences, judge, None, FIX_MISSING)
+        (
+            human,
+            _judged_pilots(judged_lists(human.lists, judge_record.lists), other_lists),
+        )
+        for human, judge_record in judged_records(differences, judge, None, FIX_MISSING)
     ]
     return _for_each(judged, smallest)
 
@@ -319,8 +322,8 @@ def _for_each(
 ) -> reading.Nested[N | np.ndarray]:
     """Returns `result_of` of every metric and cutoff."""
     results: dict[reading.Path, N | np.ndarray] = {}
-    for record, of_cutoffs in pilots:
-        at_cutoffs = list(map(result_of, of_cutoffs))
+    for record, cutoff_pilots in pilots:
+        at_cutoffs = list(map(result_of, cutoff_pilots))
         has_cutoffs = record.lists.has_cutoffs
         results[record.keys] = np.array(at_cutoffs) if has_cutoffs else at_cutoffs[0]
     return reading.nested(results)
@@ -341,11 +344,13 @@ def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
             if n <= 2 or not 0 < errors[column] < math.inf:
                 return math.inf, 0.0
             tuning = moments.tuning(n, n_judge)
-            of_labelled = moments.human_variance - 2 * tuning * moments.covariance
-            of_labelled = of_labelled + tuning**2 * moments.judge_variance
+            labelled_variance = moments.human_variance - 2 * tuning * moments.covariance
+            labelled_variance = labelled_variance + tuning**2 * moments.judge_variance
             # The pilot has spent a degree of freedom on its own λ, so divide by n − 2.
-            of_labelled *= (moments.n_eff - 1) / (moments.n_eff - 2)
-            variance = of_labelled / n + tuning**2 * moments.variance_of_all / n_judge
+            labelled_variance *= (moments.n_eff - 1) / (moments.n_eff - 2)
+            variance = (
+                labelled_variance / n + tuning**2 * moments.variance_of_all / n_judge
+            )
             return float(np.sqrt(np.maximum(variance, 0))), n - 2
 
         return _Pilot(count, over)
@@ -355,19 +360,19 @@ def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
 
 def _pilots(lists: list_values.ListValues) -> list[_Pilot]:
     """Returns the pilot at every cutoff."""
-    of_seeds, weights = lists.filled(must_be_finite=True)
+    seed_values, weights = lists.filled(must_be_finite=True)
     # [lists, cutoffs], means over seeds: `SeedVariance` below has the error due to seeds.
-    means = of_seeds.mean(0)
+    means = seed_values.mean(0)
     summary = weighted_means.Summary.of(means, weights, lists.rounding * np.abs(means))
     # Neither equal differences nor a single one show how far other lists would vary.
     is_known = (summary.error > 0) & (summary.freedom > 0)
 
     def pilot(column: int) -> _Pilot:
         w, seeds = weights[:, column], []
-        if len(of_seeds) > 1:
+        if len(seed_values) > 1:
             seeds = [
                 weighted_means.SeedVariance.of(
-                    of_seeds[..., column], weighted_means.shares_of(w)
+                    seed_values[..., column], weighted_means.shares_of(w)
                 )
             ]
         count = int((w > 0).sum())

@@ -305,10 +305,10 @@ def stability_of(halves: np.ndarray, rng: np.random.Generator) -> Stability:
     for system in range(systems):
         score, tie_break = points[..., [system]], noise[..., [system]]
         above = (points > score) | ((points == score) & (noise > tie_break))
-        counts, of_both = above.sum(2), above.all(1).sum(1)
-        disagreements += counts[:, 0] - of_both
+        counts, both_counts = above.sum(2), above.all(1).sum(1)
+        disagreements += counts[:, 0] - both_counts
         # The share of the systems above this one that the other order has above it, too.
-        share = np.where(counts > 0, of_both[:, None] / np.maximum(counts, 1), 0)
+        share = np.where(counts > 0, both_counts[:, None] / np.maximum(counts, 1), 0)
         shares += share.mean(1)
     tau = 1 - 4 * disagreements / (systems * (systems - 1))
     tau_ap = 2 * shares / (systems - 1) - 1

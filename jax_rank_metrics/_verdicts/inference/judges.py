@@ -77,7 +77,11 @@ class PredictionPowered:
 
     def at(self, index: int) -> "PredictionPowered":
         """Returns the estimate at one of several cutoffs, in Python numbers."""
-        fields = {name: x[index].item() for name, x in vars(self).items() if np.ndim(x)}
+        fields = {
+            name: array[index].item()
+            for name, array in vars(self).items()
+            if np.ndim(array)
+        }
         return dataclasses.replace(self, **fields)
 
     def at_cutoffs(self) -> list["PredictionPowered"]:
@@ -95,8 +99,10 @@ class PredictionPowered:
 
     def __repr__(self) -> str:
         """Shows the mean and its error, the numbers of lists, and their worth."""
-        mean, error = (numbers_text(np.asarray(x)) for x in (self.mean, self.std_error))
-        worth = ", ".join(f"{x:.3g}" for x in np.atleast_1d(self.worth))
+        mean, error = (
+            numbers_text(np.asarray(number)) for number in (self.mean, self.std_error)
+        )
+        worth = ", ".join(f"{number:.3g}" for number in np.atleast_1d(self.worth))
         undefined = f"{self.undefined} undefined, " * bool(self.undefined)
         return (
             f"PredictionPowered({mean} ± {error}, {sheets.count_text(self.lists, 'list')}, "
@@ -159,18 +165,22 @@ class JudgedLists(NamedTuple):
             cluster_indices: `[lists]`, the cluster of each list; None without clusters.
             is_labelled: `[labelled, columns]`, True if people have looked at the list.
         """
-        of_judge, judge_weights = judge
-        values, weights = np.zeros(of_judge.shape), np.zeros(of_judge.shape)
+        judge_values, judge_weights = judge
+        values, weights = np.zeros(judge_values.shape), np.zeros(judge_values.shape)
         values[indices] = human[0]
         weights[indices] = np.where(judge_weights[indices] > 0, human[1], 0)
         # A list that people have looked at is no other list, even if it does not count.
         other_weights = judge_weights.copy()
         other_weights[indices] = np.where(is_labelled, 0, judge_weights[indices])
-        parts = [(values, weights), (of_judge, weights), (of_judge, other_weights)]
+        parts = [
+            (values, weights),
+            (judge_values, weights),
+            (judge_values, other_weights),
+        ]
         counts = [(w > 0).sum(0) for w in (weights, other_weights)]
         if cluster_indices is not None:
-            of_lists = cluster_indices, int(cluster_indices.max(initial=-1)) + 1
-            parts = [clusters.join_clusters(*part, *of_lists) for part in parts]
+            clustering = cluster_indices, int(cluster_indices.max(initial=-1)) + 1
+            parts = [clusters.join_clusters(*part, *clustering) for part in parts]
         (values, _), labelled, unlabelled = parts
         return cls._make([values, *labelled, *unlabelled, noise, *counts])
 

@@ -370,10 +370,10 @@ def _all_sums(terms: np.ndarray, are_flips: bool, size: int) -> Iterator[np.ndar
     # Compute all sums over the first lists, and all over the rest. Each pair of them adds
     # up to a sum over all lists, so a pattern costs one addition.
     first = int(math.log(size, 2 if are_flips else math.factorial(columns)))
-    of_first, of_rest = sums_of(terms[:first]), sums_of(terms[first:])
-    width = max(size // len(of_first), 1)
-    for start in range(0, len(of_rest), width):
-        sums = of_rest[start : start + width, None] + of_first
+    first_sums, rest_sums = sums_of(terms[:first]), sums_of(terms[first:])
+    width = max(size // len(first_sums), 1)
+    for start in range(0, len(rest_sums), width):
+        sums = rest_sums[start : start + width, None] + first_sums
         yield sums.reshape(-1, columns)
 
 
@@ -592,10 +592,10 @@ def _swapped(
     for numerators, weights in sides:
         lists = numerators.shape[1]
         # A pattern has the lists of all tasks side by side.
-        of_task = swaps[:, start : start + lists]
+        task_swaps = swaps[:, start : start + lists]
         start += lists
         columns = xp.concatenate([numerators, weights]).T
-        swapped = of_task.astype(columns.dtype)
+        swapped = task_swaps.astype(columns.dtype)
         # Add weights that moved to weights that stayed, instead of subtracting what left:
         # so sums of weights do not cancel, and small ones are exact.
         moved, kept = _matmul(xp, swapped, columns), _matmul(xp, 1 - swapped, columns)
@@ -607,8 +607,10 @@ def _swapped(
             total = xp.where(total > 0, total, 1)
             means.append((kept[:, system] + moved[:, opponent]) / total)
             x, w = (
-                xp.where(of_task, of_systems[opponent][None], of_systems[system][None])
-                for of_systems in (numerators, weights)
+                xp.where(
+                    task_swaps, system_terms[opponent][None], system_terms[system][None]
+                )
+                for system_terms in (numerators, weights)
             )
             # A list with all the weight is not left out: nothing would remain of the ratio.
             remaining = total[:, None] - w

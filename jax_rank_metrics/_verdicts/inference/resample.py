@@ -178,9 +178,9 @@ def random_swaps(key: jax.Array, patterns: int, lists: int) -> jax.Array:
 def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
     """Draws words `[patterns, lists]` uint32, to be hashed again for each system."""
     list_key, pattern_key = random.split(key)
-    of_lists = random.bits(list_key, (lists,), jnp.uint32)
-    of_patterns = random.bits(pattern_key, (patterns,), jnp.uint32)
-    return arithmetic.mix(of_lists[None, :] + of_patterns[:, None])
+    list_words = random.bits(list_key, (lists,), jnp.uint32)
+    pattern_words = random.bits(pattern_key, (patterns,), jnp.uint32)
+    return arithmetic.mix(list_words[None, :] + pattern_words[:, None])
 
 
 def count_reached(

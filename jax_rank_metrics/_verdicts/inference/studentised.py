@@ -65,23 +65,23 @@ def studentised_bootstrap(
     """
     sides, weights = _counted_first(sides, weights)
     sizes = tuple(map(len, sides[0]))
-    of_sides = [np.stack(side) for side in zip(*sides, strict=True)]
-    if len(of_sides) == 2:
+    side_values = [np.stack(side) for side in zip(*sides, strict=True)]
+    if len(side_values) == 2:
         # Subtract the mean over all seeds from each list: it cancels in the difference.
-        common = np.concatenate(of_sides, axis=1).mean(1, keepdims=True)
-        of_sides = [common - of_sides[0], of_sides[1] - common]
+        common = np.concatenate(side_values, axis=1).mean(1, keepdims=True)
+        side_values = [common - side_values[0], side_values[1] - common]
     # Scale weights to at most 1, so that their squares stay within float32.
     weights = weights.T / weights.max(0)[:, None]
     share = weights / weights.sum(1, keepdims=True)
     factor = 1 / (1 - (share**2).sum(1))  # n_eff / (n_eff − 1)
-    scores = [np.einsum("csl,cl->cs", side, share) for side in of_sides]
+    scores = [np.einsum("csl,cl->cs", side, share) for side in side_values]
     residuals = [
         np.where(weights[:, None] > 0, side - means[..., None], 0)
-        for side, means in zip(of_sides, scores, strict=True)
+        for side, means in zip(side_values, scores, strict=True)
     ]
-    of_lists = sum(side.mean(1) for side in residuals)
-    of_seeds = sum(weighted_means.seed_variance(side) for side in scores)
-    errors = np.sqrt(of_seeds + factor * (share**2 * of_lists**2).sum(1))
+    list_residuals = sum(side.mean(1) for side in residuals)
+    seed_variances = sum(weighted_means.seed_variance(side) for side in scores)
+    errors = np.sqrt(seed_variances + factor * (share**2 * list_residuals**2).sum(1))
     means = np.sum([side.mean(1) for side in scores], axis=0)
     # Centre and scale scores and residuals: in float32, squares then hardly cancel, and
     # none vanishes.
@@ -122,8 +122,8 @@ def _counted_first(
     order = order[:counted] if counted <= resample.FEW else order
     weights = np.take_along_axis(weights, order, 0)
     return [
-        [values[:, of_side] for values in side]
-        for side, of_side in zip(sides, order.T, strict=True)
+        [values[:, list_order] for values in side]
+        for side, list_order in zip(sides, order.T, strict=True)
     ], weights
 
 
@@ -210,8 +210,8 @@ def _resampled_t(
         min(samples, resample.RESAMPLES, SUMS // (comparisons * columns.shape[2])), 1
     )
     shares = np.repeat([1 / size for size in sizes], sizes).astype(np.float32)
-    of_sides = np.split(np.arange(seed_count), np.cumsum(sizes)[:-1])
-    varied = [side for side in of_sides if len(side) > 1]  # a single seed is fixed
+    side_seeds = np.split(np.arange(seed_count), np.cumsum(sizes)[:-1])
+    varied = [side for side in side_seeds if len(side) > 1]  # a single seed is fixed
 
     def t_of_block(block: tuple[jax.Array, jax.Array]) -> jax.Array:
         block_seeds, counts = block
@@ -232,9 +232,9 @@ def _resampled_t(
         variance = jnp.where(has_error, factor[None] * centred / total**2, 0)
         drawn_scores = scores[None] + wr / total[..., None]
         for side in varied:
-            drawn, x = counts[:, None, side], drawn_scores[..., side]
-            mean = (drawn * x).sum(2, keepdims=True) / len(side)
-            spread = (drawn * (x - mean) ** 2).sum(2)
+            drawn, side_scores = counts[:, None, side], drawn_scores[..., side]
+            mean = (drawn * side_scores).sum(2, keepdims=True) / len(side)
+            spread = (drawn * (side_scores - mean) ** 2).sum(2)
             variance += spread / (len(side) * (len(side) - 1))
         change = (mixture * scores[None]).sum(2) + shift
         return jnp.where(variance > 0, change / jnp.sqrt(variance), jnp.inf)
@@ -366,7 +366,7 @@ def _resampled_estimates(
         error = jnp.sqrt(jnp.where(has_error, squares, 0))
         return (mean_y + tuning * (mean_g - mean_f))[0], error[0]
 
-    def of_block(block: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def estimates_of_block(block: jax.Array) -> tuple[jax.Array, jax.Array]:
         draws = resample.draws_of_lists(rows, seeds[0], block).T.astype(labelled.dtype)
         sums = jnp.zeros((width, columns, 7), labelled.dtype)
         if len(unlabelled):
@@ -376,5 +376,5 @@ def _resampled_estimates(
             )
         return jax.vmap(estimate)(draws, sums)
 
-    change, error = lax.map(of_block, resample.in_blocks(seeds[2:], width))
+    change, error = lax.map(estimates_of_block, resample.in_blocks(seeds[2:], width))
     return change.reshape(-1, columns)[:samples], error.reshape(-1, columns)[:samples]

@@ -188,14 +188,14 @@ class Summary(NamedTuple):
         effect = _effect(mean, means.spread)
         effect = np.where((weights > 0).sum(0) > 1, effect, np.nan)
         summary = cls(mean, error, freedom, effect, n_eff)
-        for column, of_sides in enumerate(sides):
-            if of_sides:
+        for column, column_sides in enumerate(sides):
+            if column_sides:
                 share = means.share[:, column]
                 error[column], freedom[column] = error_with_seeds(
-                    error[column], freedom[column], of_sides, share
+                    error[column], freedom[column], column_sides, share
                 )
-        for column, of_systems in ratios.items():
-            difference = cls.of_ratios(of_systems)
+        for column, column_ratios in ratios.items():
+            difference = cls.of_ratios(column_ratios)
             for row, number in zip(summary, difference, strict=True):
                 row[column] = number
         return summary
@@ -290,13 +290,13 @@ def total_error(
     error: float, freedom: float, sources: Sequence[SeedVariance]
 ) -> tuple[float, float]:
     """Joins the error over lists with errors due to seeds, as in `error_with_seeds`."""
-    of_lists = error**2
-    of_seeds, of_pairs = (sum(source[i] for source in sources) for i in range(2))
+    list_part = error**2
+    seed_part, pair_part = (sum(source[i] for source in sources) for i in range(2))
     # The interaction may be estimated too large, so keep at least the larger variance.
-    total = max(of_lists + of_seeds - of_pairs, of_lists, of_seeds)
+    total = max(list_part + seed_part - pair_part, list_part, seed_part)
     # Satterthwaite: a sum of variances v with f degrees of freedom each has
     # (Σ v)² / Σ (v²/f) of them.
-    spread = of_lists**2 / freedom
+    spread = list_part**2 / freedom
     spread += sum(source.total**2 / source.freedom for source in sources)
     return float(np.sqrt(total)), total**2 / spread if spread > 0 else freedom
 
@@ -315,7 +315,7 @@ def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
     the variance of a single seed's interaction.
     """
 
-    def of_lists(x: np.ndarray) -> np.ndarray:
+    def squares_of_lists(x: np.ndarray) -> np.ndarray:
         residuals = x - (x @ share)[..., None]
         return (share**2 * residuals**2).sum(-1)
 
@@ -323,6 +323,6 @@ def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
     if n_eff <= 1:
         return 0.0
     # The excess of single seeds over their mean is (S − 1)/S of the interaction's variance.
-    excess = of_lists(values).mean() - of_lists(values.mean(0))
+    excess = squares_of_lists(values).mean() - squares_of_lists(values.mean(0))
     # The mean has 1/S of that variance, so divide the excess by S − 1.
     return float(max(excess, 0) * n_eff / (n_eff - 1) / (len(values) - 1))

@@ -78,12 +78,12 @@ def differences(
     else:
         records = [reading.read(a, "a", ("metric",)), reading.read(b, "b", ("metric",))]
     names = names or ("a", "b")
-    of_a, of_b = (
+    lists_a, lists_b = (
         _lists_of_metric(side, name, metric)
         for side, name in zip(records, ("a", "b"), strict=True)
     )
-    seeds.check_seed_counts((of_a, of_b))
-    list_differences = Differences.of_pairs(in_one_order((of_a, of_b), ids), None)
+    seeds.check_seed_counts((lists_a, lists_b))
+    list_differences = Differences.of_pairs(in_one_order((lists_a, lists_b), ids), None)
     if list_differences.are_ratios.any():
         raise ValueError(
             "a and b are ratios whose weights differ, so their difference is no mean over "
@@ -118,7 +118,7 @@ def differences(
     label = f"mean {fixed_point(mean, 3, sign='+')}, {comparisons.p_text(comparison)}"
     ax.axhline(mean, color=drawing.foreground(ax), lw=1.2, ls="--", label=label)
     if np.isfinite(low):  # a single list has no interval
-        ends = ", ".join(fixed_point(x, 3, sign="+") for x in (low, high))
+        ends = ", ".join(fixed_point(end, 3, sign="+") for end in (low, high))
         label = f"{100 * level:g} % interval\n[{ends}]"
         shade = {"color": drawing.foreground(ax), "alpha": 0.15, "lw": 0}
         ax.axhspan(low, high, label=label, **shade)
@@ -157,10 +157,10 @@ def distribution(
     keys: reading.Keys = ("system", "metric") if holds_runs else ("metric",)
     runs = reading.by_system(reading.read(lists, "lists", keys))
     values_of_run, counts_of_run = {}, {}
-    for system, of_system in runs.items():
+    for system, system_metrics in runs.items():
         run = "" if system is None else str(system)
         name = repr(run) if run else "lists"
-        values = _lists_of_metric(of_system.values(), name, metric)
+        values = _lists_of_metric(system_metrics.values(), name, metric)
         # Leave out lists that are undefined for all seeds or, with "skip", for any seed.
         defined = (values.is_known() & values.defined.any(0))[:, 0]
         array = values.values.mean(0)[:, 0]

@@ -203,7 +203,10 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
             numbers = {field: getattr(comparison, field) for field in fields}
             comparison = dataclasses.replace(
                 comparison,
-                **{field: n if n is None else n / unit for field, n in numbers.items()},
+                **{
+                    field: number if number is None else number / unit
+                    for field, number in numbers.items()
+                },
             )
         scaled.append(_Row(keys, comparison))
     return scaled

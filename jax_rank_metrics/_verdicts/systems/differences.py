@@ -201,8 +201,8 @@ class Differences:
             for column in range(weights_a.shape[1]):
                 rounding.append(max(a.rounding, b.rounding))
                 are_ratios.append(is_ratio)
-                of_column = seeds_a[..., column], seeds_b[..., column]
-                seeds.append(of_column if have_seeds else ())
+                column_seeds = seeds_a[..., column], seeds_b[..., column]
+                seeds.append(column_seeds if have_seeds else ())
         values = np.concatenate(sides, axis=2)
         weights = np.concatenate(side_weights, axis=2)
         # A side without any weight has no ratio, and then no list counts.
@@ -224,7 +224,7 @@ class Differences:
         """Selects columns, by their indices."""
         fields = "sides side_weights noise rounding are_ratios undefined ranges".split()
         arrays: dict[str, Any] = {key: vars(self)[key][..., columns] for key in fields}
-        seeds = tuple(self.seeds[i] for i in columns.tolist())
+        seeds = tuple(self.seeds[column] for column in columns.tolist())
         judged = None if self.judged is None else self.judged.at(columns)
         return dataclasses.replace(self, **arrays, seeds=seeds, judged=judged)
 
@@ -232,17 +232,19 @@ class Differences:
     def ratios(self) -> dict[int, weighted_means.Ratios]:
         """The ratios of a and b, by column; only columns in which their weights differ."""
         return {
-            i: weighted_means.Ratios(
-                self.sides[..., i], self.side_weights[..., i], float(self.rounding[i])
+            column: weighted_means.Ratios(
+                self.sides[..., column],
+                self.side_weights[..., column],
+                float(self.rounding[column]),
             )
-            for i in np.flatnonzero(self.are_ratios).tolist()
+            for column in np.flatnonzero(self.are_ratios).tolist()
         }
 
     @functools.cached_property
     def _columns(self) -> tuple[np.ndarray, np.ndarray]:
         values, weights = self.sides[1] - self.sides[0], self.side_weights[0].copy()
-        for i, ratio in self.ratios.items():
-            values[:, i], weights[:, i] = weighted_means.pseudo_values(ratio)
+        for column, ratio in self.ratios.items():
+            values[:, column], weights[:, column] = weighted_means.pseudo_values(ratio)
         return values, weights
 
     @property

@@ -108,7 +108,10 @@ class ListValues:
         is_finite = np.isfinite(values).all(2)
         if not is_finite.all():
             seed, index = inputs.first_index(~is_finite)
-            lists = [self.id_of(i) for i in np.flatnonzero(~is_finite.all(0)).tolist()]
+            lists = [
+                self.id_of(list_index)
+                for list_index in np.flatnonzero(~is_finite.all(0)).tolist()
+            ]
             raise ValueError(
                 f"{self.name} holds {'values that are' if lists[1:] else 'a value that is'}"
                 f" not finite, at list{'s' if lists[1:] else ''} {listing(lists)}: "
@@ -181,9 +184,9 @@ class ListValues:
         """
         # If values have no ids, lists are known by their position, also in a Series.
         if inputs.is_series(clusters) or inputs.is_frame(clusters):
-            names, of_names = inputs.read_labelled("clusters", clusters)
-            names = checked_ids("clusters", names, len(of_names))
-            clusters = dict(zip(names, of_names.tolist(), strict=True))
+            names, clusters_of_names = inputs.read_labelled("clusters", clusters)
+            names = checked_ids("clusters", names, len(clusters_of_names))
+            clusters = dict(zip(names, clusters_of_names.tolist(), strict=True))
         ids = [self.id_of(index) for index in range(self.list_count)]
         if isinstance(clusters, Mapping):
             missing = [name for name in ids if name not in clusters]
@@ -225,8 +228,8 @@ def in_one_order(
         if named:
             raise ValueError(f"{named[0].name} has list ids of its own; leave ids out")
         lists = [
-            dataclasses.replace(run, ids=checked_ids(run.name, of_run, run.list_count))
-            for run, of_run in zip(lists, ids, strict=True)
+            dataclasses.replace(run, ids=checked_ids(run.name, run_ids, run.list_count))
+            for run, run_ids in zip(lists, ids, strict=True)
         ]
         first = lists[0]
     elif named and unnamed:

@@ -93,8 +93,8 @@ def prediction_powered(
         directions.warn_of_zeros(zeros)
     return reading.nested(
         {
-            of_people.keys: _powered(of_people, of_judge, clusters, undefined)
-            for of_people, of_judge in pairs
+            human_record.keys: _powered(human_record, judge_record, clusters, undefined)
+            for human_record, judge_record in pairs
         }
     )
 
@@ -137,19 +137,21 @@ def judged_records(
     Raises:
         ValueError: if the judge lacks a record that people have.
     """
-    of_judge = {
+    judge_records = {
         record.keys: record
         for record in reading.read(
             judge, "judge", ("metric",), undefined, fix_missing or reading.FIX_MISSING
         )
     }
     records = reading.read(human, "human", ("metric",), undefined, fix_missing or "")
-    if missing := [record.keys for record in records if record.keys not in of_judge]:
+    if missing := [
+        record.keys for record in records if record.keys not in judge_records
+    ]:
         raise ValueError(
             f"judge lacks {list_values.listing(missing)}, which human holds; it has "
-            f"{list_values.listing(list(of_judge))}: pass the same systems and metrics"
+            f"{list_values.listing(list(judge_records))}: pass the same systems and metrics"
         )
-    return [(record, of_judge[record.keys]) for record in records]
+    return [(record, judge_records[record.keys]) for record in records]
 
 
 def judged_lists(
@@ -247,8 +249,12 @@ def _joined(
     indices = people.indices_in(model, "pass the judge's values of all lists")
     if weights.shape[1] != judge_weights.shape[1]:
         raise ValueError(f"{people.name} and {model.name} have different cutoffs")
-    of_judge = judge_weights[indices]
-    is_other = (weights > 0) & (of_judge > 0) & list_arrays.differ(weights, of_judge)
+    matched_weights = judge_weights[indices]
+    is_other = (
+        (weights > 0)
+        & (matched_weights > 0)
+        & list_arrays.differ(weights, matched_weights)
+    )
     for owner, is_wrong in ((model, np.isposinf(judge_weights)), (people, is_other)):
         if is_wrong.any():
             name = owner.id_of(inputs.first_index(is_wrong)[0])

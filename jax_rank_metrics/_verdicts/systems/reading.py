@@ -213,10 +213,10 @@ class Record:
         by_level: dict[str, list[Hashable]] = {}
         for level, key in zip((*outer, *tasks, innermost), self.path, strict=False):
             by_level.setdefault(level, []).append(key)
-        of_tasks, (system,) = by_level.get("task", []), by_level.get("system", [None])
+        task_keys, (system,) = by_level.get("task", []), by_level.get("system", [None])
         # A path with tasks ends in a metric, which is None for values without a name.
-        of_metric = by_level.get("metric", [None] if of_tasks else [])
-        return dataclasses.replace(self, system=system, path=(*of_tasks, *of_metric))
+        metric_keys = by_level.get("metric", [None] if task_keys else [])
+        return dataclasses.replace(self, system=system, path=(*task_keys, *metric_keys))
 
     def labels(self) -> list[str | None]:
         """Names the metric at each cutoff: `["recall@1", "recall@5"]`."""
@@ -518,8 +518,8 @@ class Seeds:
         results = {}
         dtype = jax.dtypes.canonicalize_dtype(float)
         for record in self.records:
-            of_seeds, weights = record.lists.filled(undefined)
-            means, has_cutoffs = of_seeds.mean(0), record.lists.has_cutoffs
+            seed_values, weights = record.lists.filled(undefined)
+            means, has_cutoffs = seed_values.mean(0), record.lists.has_cutoffs
             if not has_cutoffs:
                 means, weights = means[:, 0], weights[:, 0]
             results[record.path] = PerList(
@@ -652,10 +652,10 @@ def read(
     results = []
     by_task = itertools.groupby(records, lambda record: record.path[:num_tasks])
     for task, group in by_task:
-        of_task = list(group)
-        depth = max(len(record.path) for record in of_task) - num_tasks
+        task_records = list(group)
+        depth = max(len(record.path) for record in task_records) - num_tasks
         levels: Keys = ("system", "metric") if depth == 2 else ("metric",)
-        for record in of_task:
+        for record in task_records:
             path, source = record.path[num_tasks:], record.source
             kind = "a Seeds" if isinstance(source, ListValues) else kind_of(source)
             if not path:
@@ -697,16 +697,20 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
     if is_frame := inputs.is_frame(tree):
         parts = inputs.parts_of_tasks(tree)
         for task, part in parts:
-            for of_task in _flat(part, name, path):
-                keys = (*of_task.path[:-1], task, of_task.path[-1])
-                yield dataclasses.replace(of_task, name=label_of(name, keys), path=keys)
+            for task_record in _flat(part, name, path):
+                keys = (*task_record.path[:-1], task, task_record.path[-1])
+                yield dataclasses.replace(
+                    task_record, name=label_of(name, keys), path=keys
+                )
         if parts:
             return
         ids, tree = inputs.list_columns(label, tree, facts.is_metric_name)
     if isinstance(tree, Seeds):
-        for of_seeds in tree.records:
-            keys = (*path, *of_seeds.path)
-            yield dataclasses.replace(of_seeds, name=label_of(name, keys), path=keys)
+        for seeds_record in tree.records:
+            keys = (*path, *seeds_record.path)
+            yield dataclasses.replace(
+                seeds_record, name=label_of(name, keys), path=keys
+            )
     elif isinstance(tree, StatesByName):
         for metric in dict.fromkeys((*tree, *tree.lists)):
             # Read the lists of a metric if there are any, and its state otherwise.

@@ -39,7 +39,7 @@ class Interval(NamedTuple):
 
     def __repr__(self) -> str:
         """The numbers, to three digits."""
-        value, low, high = (f"{x + 0.0:.3g}" for x in self)
+        value, low, high = (f"{number + 0.0:.3g}" for number in self)
         return f"Interval(value={value}, low={low}, high={high})"
 
 

@@ -206,19 +206,19 @@ def _of_seeds(
     is_undefined = ~lists.defined.all(0) & (lists.weights > 0)
     # The error over lists is computed from means over seeds, as for any other run.
     for cutoff, w in enumerate(weights.T):
-        of_seeds = seeds[..., cutoff]
-        means = per_list.PerList(of_seeds.mean(0), w, w > 0)  # type: ignore[arg-type]
-        (of_lists,) = on_host.HostSums.of_lists(means, Mean).estimates(level, "t")
-        mean, error = float(of_lists.mean), float(of_lists.std_error)
-        freedom = of_lists.n_eff - 1 if np.isfinite(error) else 0.0
+        seed_values = seeds[..., cutoff]
+        means = per_list.PerList(seed_values.mean(0), w, w > 0)  # type: ignore[arg-type]
+        (list_estimate,) = on_host.HostSums.of_lists(means, Mean).estimates(level, "t")
+        mean, error = float(list_estimate.mean), float(list_estimate.std_error)
+        freedom = list_estimate.n_eff - 1 if np.isfinite(error) else 0.0
         error, freedom = weighted_means.error_with_seeds(
-            error, freedom, [of_seeds], weighted_means.shares_of(w)
+            error, freedom, [seed_values], weighted_means.shares_of(w)
         )
         # A single seed does not show how far seeds vary.
         freedom = freedom if len(seeds) > 1 else 0.0
         margin = float(student_reach(np.array(error), np.array(freedom), level))
         numbers = (mean, mean - margin, mean + margin, error)
         undefined = int(is_undefined[:, cutoff].sum())
-        counts = (of_lists.lists, undefined, of_lists.n_eff, len(seeds))
+        counts = (list_estimate.lists, undefined, list_estimate.n_eff, len(seeds))
         results.append(on_host.Estimate(*numbers, *counts))
     return results

@@ -212,7 +212,10 @@ def table(
     sheet = sheet.with_names(names or {})
     if signatures and undefined is not None:
         first = re.compile(r"\|undefined:(\w+)")
-        said = {first.findall(f"{x}|undefined:zero")[0] for x in signatures.values()}
+        said = {
+            first.findall(f"{signature}|undefined:zero")[0]
+            for signature in signatures.values()
+        }
         if said != {undefined}:
             raise ValueError(
                 f"undefined is {undefined!r}, but signatures say {' and '.join(said)}; "
@@ -307,7 +310,9 @@ def sheet_of_means(
         intervals: True to show intervals beside means.
         stars: The levels of marks.
     """
-    stars = sorted((inputs.open_fraction("stars", x) for x in stars), reverse=True)
+    stars = sorted(
+        (inputs.open_fraction("stars", star) for star in stars), reverse=True
+    )
     by_collection = estimates.read_collections(results, undefined=undefined)
     # Without collections, the only key is None.
     is_by_collection = None not in by_collection
@@ -322,34 +327,38 @@ def sheet_of_means(
             f"compare holds {listing(list(baselines))}; pass the comparisons of each "
             f"collection: {listing(list(by_collection))}"
         )
-    of_pairs = any(
+    are_of_pairs = any(
         is_of_names(side) or (isinstance(side, Comparisons) and side.are_of_pairs)
         for side in baselines.values()
     )
-    if stars and (compare is None or of_pairs):
+    if stars and (compare is None or are_of_pairs):
         raise ValueError("stars are for one baseline; pass its name as compare")
     means = {
         name: estimates.estimates_of(records, level, method)
         for name, records in by_collection.items()
     }
-    runs = list(dict.fromkeys(run for of_runs in means.values() for run in of_runs))
+    runs = list(dict.fromkeys(run for run_means in means.values() for run in run_means))
     collections, zeros = [], []
     for name, records in by_collection.items():
-        of_runs = means[name]
-        metrics = list(dict.fromkeys(itertools.chain(*of_runs.values())))
-        marks = marks_of(records, of_runs, baselines.get(name), runs, of_pairs, stars)
+        run_means = means[name]
+        metrics = list(dict.fromkeys(itertools.chain(*run_means.values())))
+        marks = marks_of(
+            records, run_means, baselines.get(name), runs, are_of_pairs, stars
+        )
         # Means over different lists cannot be compared, so there is no best mean.
         is_mixed = estimates.have_other_lists(records)
-        best = {} if is_mixed else _best(of_runs, metrics, lower, digits)
+        best = {} if is_mixed else _best(run_means, metrics, lower, digits)
         title = "" if name is None else str(name)
-        collections.append(_Collection(title, of_runs, metrics, best, marks, is_mixed))
+        collections.append(
+            _Collection(title, run_means, metrics, best, marks, is_mixed)
+        )
         zeros += [((record.metric,), _zero_counts(record)) for record in records]
     all_records = [*itertools.chain(*by_collection.values())]
-    of_states = any(isinstance(record.source, Mean) for record in all_records)
-    directions.warn_of_zeros(zeros, lower, of_states, stacklevel=4)
+    holds_states = any(isinstance(record.source, Mean) for record in all_records)
+    directions.warn_of_zeros(zeros, lower, holds_states, stacklevel=4)
     keys = [(part, metric) for part in collections for metric in part.metrics]
     directions.check_lower(lower, [metric for _, metric in keys])
-    of_ties = dict.fromkeys(
+    tie_remarks = dict.fromkeys(
         f"{record.system}: {remark}" if record.system else remark
         for record in all_records
         for remark in record.remarks
@@ -379,7 +388,7 @@ def sheet_of_means(
         [(group, name or "mean") for group, name in headings],
         names,
         rows,
-        "; ".join([_note(collections, level if intervals else None), *of_ties]),
+        "; ".join([_note(collections, level if intervals else None), *tie_remarks]),
         "; ".join(dict.fromkeys(marks.legend for marks in all_marks if marks.legend)),
         _records(collections, is_by_collection),
     )
@@ -421,7 +430,7 @@ def _note(collections: Iterable[_Collection], level: types.Number | None) -> str
     """Returns the note: the level of intervals, if any, and the numbers of lists."""
 
     def span(numbers: Iterable[float], digits: int = 0) -> str:
-        texts = dict.fromkeys(f"{x:.{digits}f}" for x in sorted(set(numbers)))
+        texts = dict.fromkeys(f"{number:.{digits}f}" for number in sorted(set(numbers)))
         # Numbers that are printed the same count once: "9.0", not "9.0 to 9.0".
         smallest, *larger = texts
         return f"{smallest} to {larger[-1]}" if larger else smallest
@@ -436,8 +445,8 @@ def _note(collections: Iterable[_Collection], level: types.Number | None) -> str
             counts.append(f"n_eff {span((mean.n_eff for mean in means), 1)}")
         if seeds := [mean.seeds for mean in means if mean.seeds is not None]:
             counts.append(f"{span(seeds)} training seed{'s' * (set(seeds) != {1})}")
-        of_judge = [mean.other_lists for mean in means]
-        if judged := [number for number in of_judge if number is not None]:
+        judge_counts = [mean.other_lists for mean in means]
+        if judged := [number for number in judge_counts if number is not None]:
             counts.append(f"{span(judged)} of the judge alone")
         counts.append(f"{span(mean.undefined for mean in means)} undefined")
         name = f"{collection.name}: " if collection.name else ""
