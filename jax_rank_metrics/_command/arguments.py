@@ -191,7 +191,10 @@ def in_options(text: str, **options: str) -> str:
         return _ELLIPSIS if match["python"] or name else match[0]
 
     problem, *cures = _WORDS.sub(spelled, text).split("; ")
-    kept = [problem.replace(_ELLIPSIS, "…"), *(x for x in cures if _ELLIPSIS not in x)]
+    kept = [
+        problem.replace(_ELLIPSIS, "…"),
+        *(cure for cure in cures if _ELLIPSIS not in cure),
+    ]
     return "; ".join(
         kept + ["from Python, more is possible"] * (len(kept) <= len(cures))
     )

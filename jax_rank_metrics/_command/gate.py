@@ -95,8 +95,12 @@ def gate(options: arguments.CommandOptions) -> int:
             judgements = digests_of(joined).judgements
             values, rankings = report.saved_values(path, run, judgements)
         lists = {
-            label: PerList(0 * x.values + values[label], x.weights, x.defined | True)
-            for label, x in run.lists.items()
+            label: PerList(
+                0 * metric_lists.values + values[label],
+                metric_lists.weights,
+                metric_lists.defined | True,
+            )
+            for label, metric_lists in run.lists.items()
         }
         systems = {baseline: dataclasses.replace(run, lists=lists)} | systems
         documents = {baseline: joined} | documents
@@ -112,8 +116,8 @@ def gate(options: arguments.CommandOptions) -> int:
         if floor is not None:
             # Take the intervals of `evaluate`: the interval of hits is Wilson's, whose
             # width is never 0.
-            of_lists = on_host.HostSums.of_lists
-            sums = [of_lists(lists, Mean) for lists in run.lists.values()]
+            sums_of_lists = on_host.HostSums.of_lists
+            sums = [sums_of_lists(lists, Mean) for lists in run.lists.values()]
             results = [total.estimates(1 - 2 * alpha, "auto")[0] for total in sums]
         limits = [(result.low, result.high) for result in results]
         return np.array(limits, np.float64) - (floor or 0.0)
@@ -176,8 +180,8 @@ def gate(options: arguments.CommandOptions) -> int:
         document |= {"alpha": alpha, "metrics": table.records, "queries": rows}
         arguments.write_out(sheets.json_of(document))
         return code
-    of_metrics = itertools.groupby(rows, lambda row: row["metric"])
-    first_rows = (row for _, group in of_metrics for row in [*group][:MAX_QUERIES])
+    rows_by_metric = itertools.groupby(rows, lambda row: row["metric"])
+    first_rows = (row for _, group in rows_by_metric for row in [*group][:MAX_QUERIES])
     decided = [row for row in first_rows if row["difference"]]
     columns = ("metric", "list", "missed", "gained"), ("a", "b", "difference")
     tables = [table, _sheet(decided, *columns, MOVES)] if decided else [table]

@@ -83,7 +83,7 @@ def measured(
     Yields the name, the values and the documents of each run from the index `first` on, and
     its tag, or None if its file has no tag.
     """
-    judged, of_first = None, None
+    judged, first_judged = None, None
     if not options.scored:
         judged, _ = _read(options, options.qrels, "relevance")
     if options.trec and judged is not None:
@@ -99,8 +99,8 @@ def measured(
     default, ties = ("skip", "trec") if options.trec else ("error", "expected")
     for name, path in _with_progress(list(options.paths.items())[first:]):
         if options.scored:
-            judged, rows, tag = *_scored(options, path, of_first), None
-            of_first = judged if of_first is None else of_first
+            judged, rows, tag = *_scored(options, path, first_judged), None
+            first_judged = judged if first_judged is None else first_judged
         else:
             rows, tag = _read(options, path, "score")
         assert judged is not None
@@ -172,8 +172,8 @@ def _read(
     try:
         return read(_source(path), format, names, duplicates, value)
     except ValueError as error:
-        of_side = {name: f"--{side}-{name}" for name in ("format", "columns")}
-        raise ValueError(arguments.in_options(str(error), **of_side)) from error
+        side_options = {name: f"--{side}-{name}" for name in ("format", "columns")}
+        raise ValueError(arguments.in_options(str(error), **side_options)) from error
 
 
 def _scored(

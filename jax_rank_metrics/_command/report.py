@@ -249,17 +249,17 @@ def saved_values(
                 f"{path} holds {saved}, and the candidate is measured as {text}; pass the "
                 f"options that the file was saved with, or {cure}"
             )
-        of_queries = [values[query][label] for query in queries]
+        query_values = [values[query][label] for query in queries]
         # A quotient of sums that are equal may be rounded to more than 1.
         largest = 1 + 1e-6 if lists.has_shares else math.inf
-        for query, number in zip(queries, of_queries, strict=True):
+        for query, number in zip(queries, query_values, strict=True):
             is_number = isinstance(number, int | float) and not isinstance(number, bool)
             if not (is_number and math.isfinite(number) and abs(number) <= largest):
                 raise ValueError(
                     f"{path} holds {number!r} as {label} of query {query}, which the "
                     f"metric cannot have; {cure}"
                 )
-        results[label] = np.array(of_queries, lists.values.dtype)
+        results[label] = np.array(query_values, lists.values.dtype)
     if digests.judgements != judgements:
         raise ValueError(
             f"{path} was saved with other judgements than the candidate has; {cure}"
@@ -374,13 +374,13 @@ def draw(
     from jax_rank_metrics import plots
 
     if len(contenders) > 1 and not tests:
-        of_label = {
+        label_runs = {
             name: dataclasses.replace(
                 run, states={label: run[label]}, lists={label: lists[name]}
             )
             for name, run in runs.items()
         }
-        tests = compare(of_label, baseline, "permutation", level)
+        tests = compare(label_runs, baseline, "permutation", level)
     panels: list[tuple[float, Callable[[Any], Any]]] = [
         (3.6, lambda ax: plots.distribution(lists, ax=ax).set_title(label))
     ]

@@ -209,7 +209,9 @@ def _name_of(measure: Any) -> str | None:
         metric, values["max_label"] = "dcg", None
     elif metric == "BPM":
         values["budget"], cutoff = cutoff, None
-    options = ",".join(f"{x}={y}" for x, y in values.items() if y is not None)
+    options = ",".join(
+        f"{key}={value}" for key, value in values.items() if value is not None
+    )
     name = f"{metric}({options})" if options else metric
     return name if cutoff is None else f"{name}@{cutoff!r}"
 

@@ -177,8 +177,11 @@ class Evaluator:
         values = measure((_HITS, _MRR), rank_scores(scores, first, item_mask=mask))
         hits, reciprocal_ranks = values[_HITS], values[_MRR]
         weighting = reciprocal_ranks.weights, reciprocal_ranks.defined
-        at = zip((1, 3, 10), hits.values.T, strict=True)
-        self.lists = {f"hits@{k}": PerList(x, *weighting, is_share=True) for k, x in at}
+        columns = zip((1, 3, 10), hits.values.T, strict=True)
+        self.lists = {
+            f"hits@{k}": PerList(column, *weighting, is_share=True)
+            for k, column in columns
+        }
         self.lists["mrr"] = reciprocal_ranks
         return {
             f"{name}_list": jnp.asarray(lists.values, jnp.float32)

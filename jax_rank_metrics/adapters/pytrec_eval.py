@@ -126,7 +126,10 @@ class RelevanceEvaluator:
         bounds = [metric.bound for metric in self._metrics]
         joined = join_dicts(qrels, run, condensed=self._is_judged_only, ties="trec")
         measured = joined.measure(bounds) if bounds else {}
-        columns = {name: np.full(len(qrels), x) for name, x in self._run_lines.items()}
+        columns = {
+            name: np.full(len(qrels), number)
+            for name, number in self._run_lines.items()
+        }
         for metric in self._metrics:
             for label, lists in metric.columns(measured[metric.bound.name]):
                 self.lists[label], columns[label] = lists, np.asarray(lists.values)
@@ -141,7 +144,11 @@ class RelevanceEvaluator:
     @property
     def states(self) -> dict[str, Mean]:
         """The state of each value, by name, over the queries of the last result."""
-        kinds = {label: x.bound.state for x in self._metrics for label in x.labels}
+        kinds = {
+            label: metric.bound.state
+            for metric in self._metrics
+            for label in metric.labels
+        }
         return {
             name: on_host.HostSums.of_lists(lists, kinds[name]).state()
             for name, lists in self.lists.items()
@@ -191,8 +198,8 @@ def _words(measures: Iterable[str]) -> list[str]:
             )
         ks = set(map(float, match[2].split(","))) if match else set[float]()
         members = [match[1]] if match else supported_nicknames.get(measure, [measure])
-        of_ranks = match is not None and FAMILIES[match[1]].suffix == "_{:g}"
-        if of_ranks and any(k < 1 or k % 1 for k in ks):
+        reads_ranks = match is not None and FAMILIES[match[1]].suffix == "_{:g}"
+        if reads_ranks and any(k < 1 or k % 1 for k in ks):
             raise ValueError(
                 f"measures: {measure!r} has a cutoff that is not a rank; pass integers of "
                 "at least 1"

@@ -73,7 +73,7 @@ def score(
         ranks = np.unique(scores, return_inverse=True)[1].reshape(scores.shape)
         scores = np.where(np.isnan(scores), -1, ranks).astype(np.int32)
     items, per_list, packed = {"labels": labels, "scores": scores}, {}, None
-    of_samples = []  # arrays [samples]
+    sample_arrays = []  # arrays [samples]
     if query_ids is not None:
         packed = pack(query_ids)
         shape = packed.segment_ids.shape
@@ -83,14 +83,14 @@ def score(
                 f"query_ids has shape {shape}, and y_true {labels.shape}; pass the list of "
                 "each sample"
             )
-        of_samples.append(packed.segment_ids)
+        sample_arrays.append(packed.segment_ids)
     if sample_weight is not None:
         weighed = items if labels.ndim == 1 else per_list
         weighed["weights"] = np.asarray(sample_weight)
-        of_samples.append(weighed["weights"])
+        sample_arrays.append(weighed["weights"])
     is_regular = labels.shape == scores.shape and labels.size > 0
     is_regular &= labels.ndim == 1 or (labels.ndim == 2 and packed is None)
-    is_regular &= all(array.shape == labels.shape[:1] for array in of_samples)
+    is_regular &= all(array.shape == labels.shape[:1] for array in sample_arrays)
     if not is_regular or not {*options}.isdisjoint(BATCH_ARGUMENTS):
         # Call `evaluate` directly. If the arrays are wrong, it raises.
         segments = {}
