@@ -17,7 +17,8 @@ from jax_rank_metrics._engine.ranking import data_of
 from jax_rank_metrics._ground.types import Ties
 
 POLICIES = (None, *get_args(Ties))
-# The policies that put tied items in one definite order, and those that need no key to.
+# The policies that put tied items in one definite order, and the ones that need no key for
+# it.
 ORDERS = tuple(ties for ties in get_args(Ties) if ties != "expected")
 KEYLESS_ORDERS = tuple(ties for ties in ORDERS if ties != "random")
 
@@ -28,7 +29,7 @@ def policy(ties):
 
 
 def relevant(label):
-    """1 where an item is relevant."""
+    """Returns 1 for a relevant item, else 0."""
     return float(label >= 1)
 
 
@@ -77,16 +78,17 @@ class Case:
     metric: Any = None
     loops: Any = None  # its oracle
     extra: dict[str, Any] = dataclasses.field(default_factory=dict)  # of the loops
-    columns: tuple[str, ...] = ()  # those that it cannot do without
+    columns: tuple[str, ...] = ()  # the columns that it needs
     closed_form: bool = True  # has a value for ties="expected"
     bounded: bool = True  # lies in [0, 1] without item weights
-    # Of an `oracle.List`; None: where something is relevant.
+    # Tells if an `oracle.List` has a value; None: if a relevant item exists.
     defined: Callable[[oracle.List], bool] | None = None
     # Sources that raise: "places" knows the places of listed items alone, "catalog" streams
     # items, and "sharded" cuts lists over devices.
     refused: tuple[str, ...] = ()
     weighted: bool = False  # its values read item weights
-    # Of an `oracle.List` and a cutoff: what it multiplies the weight of the list by.
+    # The factor by which it multiplies a list's weight, from the `oracle.List` and the
+    # cutoff.
     factor: Callable[[oracle.List, int | None], float] = lambda case, k: 1.0
     rtol: float = 1e-6  # of values in two layouts
     weighable: bool = True  # accepts item weights
@@ -99,7 +101,7 @@ class Case:
         return float(label >= self.options.get("relevance_threshold", 1))
 
     def is_defined(self, case: oracle.List) -> bool:
-        """Whether a list has a value."""
+        """True if a list has a value."""
         if self.defined is not None:
             return self.defined(case)
         return any(self.relevance(case.labels[i]) > 0 for i in case.pool)
@@ -112,7 +114,7 @@ class Case:
 
     @property
     def has_k(self) -> bool:
-        """Whether the metric takes cutoffs."""
+        """True if the metric takes cutoffs."""
         return "k" in inspect.signature(self.metric).parameters
 
     def partial(self, ks: Any) -> Any:
@@ -123,7 +125,7 @@ class Case:
     def expect(self, lists: list[oracle.List], ties: str | None, ks: Any) -> Any:
         """Returns the oracle's values, `[lists, ks]`, or `[lists]` without cutoffs.
 
-        Under None, what has no closed form reads the order that a ranking took.
+        Under None, a metric without a closed form reads the order that a ranking took.
         """
         options = {
             OPTIONS.get(name, name): COUNTERPARTS[x] if callable(x) else x
@@ -145,7 +147,7 @@ def compare(
     ks: Any,
     atol: float = 1e-6,
 ) -> None:
-    """Asserts that values equal the oracle's where defined, and are 0 elsewhere."""
+    """Asserts that defined values equal the oracle's, and that undefined values are 0."""
     expected = case.expect(lists, ties, ks)
     exists = np.array([bool(x.pool) for x in lists])
     defined = exists & [case.is_defined(x) for x in lists]
@@ -164,7 +166,7 @@ def compare(
 
 
 def as_if_stable(ranking: jrm.Ranking) -> jrm.Ranking:
-    """Calls the policy of a ranking "stable": one program reads those of all policies."""
+    """Calls a ranking's policy "stable", so one program serves all policies."""
     return jrm.Ranking(dataclasses.replace(data_of(ranking), ties="stable"))
 
 
@@ -174,7 +176,7 @@ def always(case):
 
 
 def gained(case):
-    """Defined where a label is above 0."""
+    """Defined if a label is above 0."""
     return any(case.labels[i] > 0 for i in case.pool)
 
 
@@ -184,53 +186,53 @@ def ranked_labels(case):
 
 
 def has_ranked(case, threshold=1.0):
-    """Defined where something relevant has a rank."""
+    """Defined if a relevant item has a rank."""
     return any(label >= threshold for label in ranked_labels(case))
 
 
 def has_ranked_all(case):
-    """Defined where something is relevant, and all of that has a rank."""
+    """Defined if there are relevant items, and all of them have a rank."""
     hits = sum(label >= 1 for label in ranked_labels(case))
     return hits > 0 and hits == sum(case.labels[i] >= 1 for i in case.pool)
 
 
 def has_two_classes(case):
-    """Defined where something relevant has a rank, and something that is not."""
+    """Defined if a relevant item and another item have ranks."""
     return len({label >= 1 for label in ranked_labels(case)}) == 2
 
 
 def pool_has_two_classes(case):
-    """Defined where something is relevant, and something is not."""
+    """Defined if the pool has relevant and other items."""
     return len({case.labels[i] >= 1 for i in case.pool}) == 2
 
 
 def items_of_two_classes(case, k):
-    """Counts the items, where something is relevant and something is not."""
+    """Counts the ranked items if relevant and other items are among them, else 0."""
     return float(len(case.ranked) * has_two_classes(case))
 
 
 def differ(case):
-    """Defined where two labels differ."""
+    """Defined if two labels differ."""
     return len(set(ranked_labels(case))) > 1
 
 
 def differ_twice(case):
-    """Defined where two labels differ, and two scores."""
+    """Defined if two labels differ, and two scores."""
     return differ(case) and len({case.scores[i] for i in case.ranked}) > 1
 
 
 def has_topics(case):
-    """Defined where an item has a topic."""
+    """Defined if an item has a topic."""
     return bool(case.pool_topics)
 
 
 def has_groups(case):
-    """Defined where an item belongs to a group."""
+    """Defined if an item belongs to a group."""
     return case.group_totals().sum() > 0
 
 
 def has_several_groups(case, worth=lambda label: 1.0):
-    """Defined where two groups have items that are worth something."""
+    """Defined if two groups have items that are worth something."""
     return (case.group_totals(worth) > 0).sum() > 1
 
 
@@ -400,7 +402,7 @@ CASES: dict[str, Case] = dict(_named({
     "label_ranking_average_precision": Case(),
     "coverage_error": Case(bounded=False, defined=has_ranked),
     "label_ranking_loss": Case(defined=has_two_classes),
-    # Pools of which not every item was judged.
+    # Pools in which not every item was judged.
     "bpref": Case(),
     "inferred_average_precision": Case(closed_form=False),
     "judged": Case(defined=always),

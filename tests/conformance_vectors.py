@@ -117,14 +117,14 @@ class Ask(NamedTuple):
 
     @property
     def is_reference(self):
-        """Whether it has no option but the first choices, and no parameter but defaults."""
+        """True if all options are first choices, and all parameters have their defaults."""
         options = METRICS[self.metric]["options"]
         is_first = all(y == options[x][0] for x, y in self.own)
         return is_first and self.has_defaults
 
     @property
     def has_defaults(self):
-        """Whether it has the discount of the reference and default parameters."""
+        """True if it has the discount of the reference and default parameters."""
         defaults = METRICS[self.metric]["parameters"]
         is_default = all(defaults[x] == y for x, y in self.parameters)
         return is_default and dict(self.own).get("discount", "log2") == "log2"
@@ -134,15 +134,11 @@ class Row(NamedTuple):
     """A list as one path gets it.
 
     Attributes:
-        group: The group of the vectors.
-        choices: What the row stands for, by option.
-        docs: `[items]`, the ids of what was returned, in the order of the input, and then
-            of what was judged and not returned.
-        retrieved: `[items]` bool.
-        exists: `[items]` bool.
-        scores: `[items]` float64.
-        grades: `[items]`, 0 where not judged.
-        judged: `[items]` bool.
+        group: The group of the vectors. choices: The choices that the row stands for, by
+        option. docs: `[items]`, the ids of returned documents, in the order of the input,
+        and then of judged documents that were not returned. retrieved: `[items]` bool.
+        exists: `[items]` bool. scores: `[items]` float64. grades: `[items]`, 0 for unjudged
+        documents. judged: `[items]` bool.
     """
 
     group: dict
@@ -202,7 +198,7 @@ def cutoffs_of(groups, keep=lambda ask: True, largest=math.inf):
 
 
 def number(score):
-    """Reads a score, which is a string where JSON has no number."""
+    """Reads a score, which is a string if JSON has no number for it."""
     return float(score)
 
 
@@ -253,7 +249,7 @@ def row_of(group, choices):
         if choices["negative"] == "unjudged":
             judged = [x and not y for x, y in zip(judged, is_negative, strict=True)]
     is_kept = choices["unjudged"] == "zero"
-    # What is neither returned nor judged is nowhere.
+    # Documents that are neither returned nor judged do not exist.
     exists = [x in scores and is_kept or y for x, y in zip(docs, judged, strict=True)]
     retrieved = [x in scores for x in docs]
     if choices["infinite"] == "unretrieved":
@@ -321,7 +317,7 @@ def failures(rows, lists, cutoffs, is_sayable=lambda test, ask, row: True):
         is_sayable: Tells of a test, an `Ask` and a row whether it can be compared.
 
     Returns:
-        The number of compared values, and lines about those that differ.
+        The number of compared values, and lines about the values that differ.
     """
     values = {ask: np.asarray(x.values, np.float64) for ask, x in lists.items()}
     defined = {ask: np.asarray(x.defined) for ask, x in lists.items()}

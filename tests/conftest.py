@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import quick_compilation
 
-# A virtual device that waits for others holds a thread. By default there are only as many
-# threads as cores or devices, so steps that were dispatched ahead could deadlock.
+# A virtual device that waits for others holds a thread. By default, there is one thread for
+# each core or device, so steps that were dispatched ahead could deadlock.
 os.environ.setdefault("PJRT_NPROC", "32")
 os.environ.setdefault("MPLBACKEND", "agg")  # figures are drawn, and not shown
 # Tracing makes many small objects that live on, which the collector would walk again and
@@ -96,12 +96,12 @@ def pytest_configure(config):
 
 
 def is_as_users(config):
-    """Whether the tests that need the optimisations of XLA were asked for."""
+    """True if the tests that need the optimisations of XLA were asked for."""
     return re.search(r"(?<!not )\bas_users\b", config.option.markexpr) is not None
 
 
 def keep_metric(name):
-    """Reduces the tables of cases to those of one metric."""
+    """Reduces the tables of cases to the cases of one metric."""
     import cases
 
     from jax_rank_metrics._engine.metrics.metric import NAMES
@@ -115,7 +115,7 @@ def keep_metric(name):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Imports no module of which no test will run."""
+    """Imports a module only if some of its tests will run."""
     if collection_path.suffix != ".py" or not collection_path.stem.startswith("test_"):
         return None
     modules = None
@@ -147,7 +147,7 @@ def rng(request):
 
 @pytest.fixture
 def metric_names(monkeypatch):
-    """The names of metrics; those that a test adds vanish when it ends."""
+    """The names of metrics; names that a test adds vanish when it ends."""
     from jax_rank_metrics._engine.metrics.metric import NAMES
     from jax_rank_metrics._names.facts import FACTS
 
@@ -201,7 +201,7 @@ def lowering(compiled_with):
 
 
 # Linux lets a process map 65,530 regions of memory. Each compiled program maps several, and
-# XLA crashes where it gets no more.
+# XLA crashes if it gets no more.
 MAX_MEMORY_MAPS = 25_000
 FINISHED_TESTS = itertools.count(1)
 

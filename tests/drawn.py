@@ -28,7 +28,7 @@ def draw(rng, lists=12, items=48, *, weigh_items=True):
 def draw_short(rng, lists, items=7, *, weighted=False):
     """Draws short lists with many ties, graded labels and padding of three kinds.
 
-    Of the last lists, one has nothing relevant, one no topics, one only unknown groups, and
+    One of the last lists has nothing relevant, one no topics, one only unknown groups, and
     one a single group; some costs, groups and topics are unknown.
     """
     shape = (lists, items)

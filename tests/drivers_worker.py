@@ -84,7 +84,7 @@ def halves(name, arguments):
 
 
 def main():
-    """Makes each call, again under the mesh, and in slices, of which totals are merged."""
+    """Makes each call, again under the mesh, and in slices, whose totals are merged."""
     mesh = jax.make_mesh((2, 4), ("q", "i"), axis_types=(AxisType.Explicit,) * 2)
     folder = Path(FOLDER)
     over_mesh = {"mesh": mesh, "queries_axis": "q", "items_axis": "i"}

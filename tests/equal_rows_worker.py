@@ -1,4 +1,4 @@
-"""A process of test_equal_rows: ranks equal items, and fails where they do not tie.
+"""A process of test_equal_rows: names the calls in which equal items do not tie.
 
 Under "stable", equal items stand in the order of their ids, and the last one is last.
 """
@@ -58,7 +58,7 @@ def evaluate(similarity, metrics=("mrr@50",), items=EQUAL, **options):
 
 
 def is_tied(items, reciprocal_ranks):
-    """Whether all items tie."""
+    """True if all items tie."""
     in_order = np.asarray(items) == np.arange(ITEMS)
     return in_order.all() and np.allclose(reciprocal_ranks, 1 / ITEMS)
 
@@ -71,7 +71,7 @@ def rank(query):
 
 
 def main():
-    """Makes each call, and prints the names of those in which equal items do not tie."""
+    """Makes each call, and prints its name if equal items do not tie."""
     for name, (similarity, options) in CALLS.items():
         if not is_tied(*evaluate(similarity, **options)):
             print(name)

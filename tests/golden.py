@@ -2,8 +2,9 @@
 
 python tests/golden.py --record    writes the values of this version
 
-The file maps signatures to the values of `LABELS` list by list, null where undefined. Who
-changes a value has changed a definition: the version rises, and CHANGELOG.md names the metric.
+The file maps signatures to the values of `LABELS` list by list, null for undefined values.
+Who changes a value has changed a definition: the version rises, and CHANGELOG.md names the
+metric.
 """
 
 import functools
@@ -60,7 +61,7 @@ OF_TARGET = (
 def metrics():
     """Returns each metric of the package under its defaults, at a cutoff if it has any.
 
-    Those of lists of ids, which read what is known of items, are left out: loops hold them.
+    Metrics of lists of ids, which read columns of items, are left out: loops hold them.
     """
     results = {}
     for metric in {id(x): x for x in NAMES.values()}.values():
@@ -77,7 +78,7 @@ def metrics():
 
 
 def values(metrics):
-    """Returns the values of all lists for each metric, None where undefined."""
+    """Returns the values of all lists for each metric, None for undefined values."""
     ranking = jrm.rank(LABELS, SCORES, EXISTS, columns=COLUMNS)
     results = {}
     for name, lists in jrm.measure(metrics, ranking).items():

@@ -11,7 +11,7 @@ from jax_rank_metrics._verdicts.comparisons.standings import Stability
 
 
 def known(values, weights=None):
-    """Makes the values of four lists, of which the last is undefined."""
+    """Makes the values of four lists; the last list is undefined."""
     return lists_of(values, weights, [True, True, True, False])
 
 
@@ -26,7 +26,7 @@ changed = functools.partial(dataclasses.replace, COMPARISON)
 
 
 def comparisons(by_system):
-    """Returns those of a dict of systems to dicts of metrics."""
+    """Returns the comparisons of a dict of systems to dicts of metrics."""
     return jrm.Comparisons(
         dataclasses.replace(x, system=system, metric=metric)
         for system, metrics in by_system.items()
@@ -35,7 +35,7 @@ def comparisons(by_system):
 
 
 def board(systems, groups, **fields):
-    """Returns a leaderboard of systems, of which some are in groups that overlap."""
+    """Returns a leaderboard of systems; some are in groups that overlap."""
     count = len(systems)
     ranks, pairs = np.arange(1.0, count + 1), np.ones((count, count))
     leaderboard = jrm.Leaderboard(

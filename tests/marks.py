@@ -1,4 +1,4 @@
-"""Parameters of tests, most of which are long."""
+"""Parameters of tests; most of these tests are long."""
 
 import pytest
 
@@ -14,10 +14,10 @@ def long_rows(*rows):
 
 
 def long_but(short, values):
-    """Returns the values as parameters, of which all but a few are those of long tests."""
+    """Returns the values as parameters of long tests, except for a few short ones."""
     return [value if value in short else long(value)[0] for value in values]
 
 
 def long_rows_but(short, rows):
-    """Returns the tuples as parameters, of which all but a few are those of long tests."""
+    """Returns the tuples as parameters of long tests, except for a few short ones."""
     return [row if row in short else long_rows(row)[0] for row in rows]

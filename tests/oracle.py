@@ -70,9 +70,8 @@ class List:
     """One list: the pool of its items, in any order.
 
     Attributes:
-        pool: The items that exist.
-        ranked: Those of them that have a rank.
-        order: A ranking of these that some call took, if the list is compared with it.
+        pool: The items that exist. ranked: The items of the pool that have a rank. order:
+        The order of `ranked` that some call took, if the list is compared with it.
     """
 
     def __init__(
@@ -107,7 +106,7 @@ class List:
         return list(all_orders(self.groups))
 
     def has(self, column, i):
-        """Whether an item has a flag, such as `judged`: all do without the column."""
+        """True if an item has a flag, such as `judged`, or there is no such column."""
         return column not in self.columns or bool(self.columns[column][i])
 
     def without_unjudged(self):
@@ -132,7 +131,7 @@ class List:
 
     @functools.cached_property
     def members(self):
-        """How much of each item belongs to each group; unknown entries are 0."""
+        """The membership of each item in each group; unknown entries are 0."""
         groups = np.asarray(self.columns["groups"], np.float64)
         return np.where(groups > 0, groups, 0.0)
 
@@ -146,7 +145,7 @@ class List:
         return 1.0 if self.weights is None else self.weights[i]
 
     def implied_weight(self, relevance):
-        """Returns Σ w·r / Σ r, or the mean weight where nothing is relevant."""
+        """Returns Σ w·r / Σ r, or the mean weight if nothing is relevant."""
         if not self.pool:
             return 0.0
         total = sum(relevance(self.labels[i]) for i in self.pool)
@@ -179,7 +178,7 @@ def dcg(case, order, k, gain=exponential, discount=log2):
 
 
 def ndcg(case, order, k, gain=exponential, discount=log2):
-    """DCG over that of the best order of the pool."""
+    """DCG over the DCG of the best order of the pool."""
     best = sorted(
         case.pool, key=lambda i: case.weight(i) * gain(case.labels[i]), reverse=True
     )
@@ -203,7 +202,7 @@ def precision(case, order, k, denominator="retrieved", threshold=1.0):
 
 
 def recall(case, order, k, denominator="relevant", threshold=1.0):
-    """Relevant items in the top k, over all relevant items or those that fit into k."""
+    """Relevant items in the top k, over all relevant items or over min(relevant, k)."""
     divisor = _relevant(case, case.pool, threshold)
     if denominator == "attainable":
         divisor = min(divisor, len(order) if k is None else k)
@@ -225,7 +224,7 @@ def full_recall(case, order, k, threshold=1.0):
 
 
 def hit_rate(case, order, k, threshold=1.0, at_least=1):
-    """1 if the top k holds so many relevant items, else 0."""
+    """1 if the top k holds `at_least` relevant items or more, else 0."""
     return float(_relevant(case, _top(order, k), threshold) >= at_least)
 
 
@@ -265,7 +264,7 @@ def r_precision(case, order, k, threshold=1.0):
 
 
 def map_at_r(case, order, k, threshold=1.0):
-    """Average precision of the first R ranks, where R items are relevant."""
+    """Average precision of the first R ranks, for R relevant items."""
     relevant = _relevant(case, case.pool, threshold)
     return average_precision(case, order, relevant, threshold=threshold)
 
@@ -286,8 +285,8 @@ def rank_biased_precision(case, order, k, p=0.8, max_label=None, threshold=1.0):
 def stops_by_rank(scores, chances):
     """The probability that a user stops at each rank, the mean over all orders of ties.
 
-    Of a tie group, items that stop nobody come first, then the others one by one: each is
-    among the first j of so many with the probability j / number.
+    Adds the items of a tie group one by one, the lowest chance first. The item added as the
+    n-th is among the first j of n items with the probability j / n.
     """
     reached, stops = 1.0, []
     for score in np.unique(scores)[::-1]:
@@ -413,11 +412,11 @@ def inferred_average_precision(case, order, k, threshold=1.0):
 
 
 def reads(kind):
-    """Marks a metric that reads more than an order, of which it is passed one otherwise.
+    """Marks a metric that reads more than an order; other metrics are passed one order.
 
     Args:
-        kind: "groups", the tie groups whatever the policy; "places", the tie groups, or
-            those of one item of an order; "orders", all orders of tied items at once.
+        kind: "groups", the tie groups whatever the policy; "places", the tie groups, or for
+            one order, groups of one item; "orders", all orders of tied items at once.
     """
 
     def mark(metric):
@@ -529,7 +528,7 @@ def rho(case, groups):
 
 
 def _mean_rank(case, groups, threshold):
-    """The mean rank of the tie group of the first relevant item; inf where none ranks."""
+    """The mean rank of the tie group of the first relevant item, or inf without one."""
     above = 0
     for group in groups:
         if _relevant(case, group, threshold):
@@ -567,26 +566,26 @@ def _above_chance(case, value, position, k, threshold):
 
 @reads("places")
 def adjusted_hit_rate(case, groups, k, threshold=1.0):
-    """The hit rate above that of a random order."""
+    """The hit rate, corrected for the hit rate of a random order."""
     value = realistic_hit_rate(case, groups, k, threshold)
     return _above_chance(case, value, lambda rank: 1.0, k, threshold)
 
 
 @reads("places")
 def adjusted_reciprocal_rank(case, groups, k, threshold=1.0):
-    """The reciprocal rank above that of a random order."""
+    """The reciprocal rank, corrected for the reciprocal rank of a random order."""
     value = realistic_reciprocal_rank(case, groups, k, threshold)
     return _above_chance(case, value, reciprocal, k, threshold)
 
 
 @reads("places")
 def adjusted_mean_rank_index(case, groups, k, threshold=1.0):
-    """The mean rank below that of a random order."""
+    """The mean rank, corrected for the mean rank of a random order."""
     rank, last = _mean_rank(case, groups, threshold), len(case.pool)
     return 1 - (rank - 1) / ((last - 1) / 2) if last > 1 and rank < math.inf else 0.0
 
 
-# What was retrieved, precision at multiples of R, and early recognition.
+# Retrieved items, precision at multiples of R, and early recognition.
 
 
 def set_average_precision(case, order, k, threshold=1.0):
@@ -596,7 +595,7 @@ def set_average_precision(case, order, k, threshold=1.0):
 
 
 def utility(case, order, k, worth=1.0, cost=1.0, threshold=1.0):
-    """What the relevant items in the top k are worth, less what the others cost."""
+    """The worth of the relevant items in the top k, less the cost of the other items."""
     hits = _relevant(case, _top(order, k), threshold)
     return worth * hits - cost * (len(_top(order, k)) - hits)
 
@@ -608,7 +607,7 @@ def precision_at_multiples(case, order, k, multiples, threshold=1.0):
 
 
 def enrichment_factor(case, order, k, threshold=1.0):
-    """The density of relevant items in the top k, over that of the pool."""
+    """The density of relevant items in the top k, over their density in the pool."""
     length, relevant = len(case.pool), _relevant(case, case.pool, threshold)
     end = length if k is None else min(k, length)
     hits = _relevant(case, _top(order, k), threshold)
@@ -616,7 +615,7 @@ def enrichment_factor(case, order, k, threshold=1.0):
 
 
 def rie(case, order, k, alpha, threshold=1.0):
-    """Robust initial enhancement: the mean worth of active items over that of ranks."""
+    """Robust initial enhancement: the mean worth of active items over the mean of ranks."""
     length, active = len(case.pool), _relevant(case, case.pool, threshold)
     if not active:
         return 0.0
@@ -627,7 +626,7 @@ def rie(case, order, k, alpha, threshold=1.0):
 
 
 def bedroc(case, order, k, alpha, threshold=1.0):
-    """RIE, scaled by that of the worst and of the best order."""
+    """RIE, scaled so that the worst order has 0 and the best order 1."""
     active = _relevant(case, case.pool, threshold)
     if active in (0, len(case.pool)):
         return float(active > 0)
@@ -720,14 +719,14 @@ def inst(rank, gains, costs, target=1.0):
 
 
 def insq(rank, gains, costs, target=1.0):
-    """That of INSQ, who does not look at the gain."""
+    """The chance to go on of INSQ, who does not look at the gain."""
     return inst(rank, [], costs, target)
 
 
 def bejeweled_player_model(
     rank, gains, costs, target, budget, target_step=0, budget_step=0, median_gain=0.5
 ):
-    """That of the Bejeweled player model, whose limits move from rank to rank."""
+    """The chance to go on of the Bejeweled player model; its limits move with the rank."""
     for r in range(1, rank + 1):
         if math.fsum(gains[:r]) >= target - 1e-6:
             return 0
@@ -741,7 +740,7 @@ def bejeweled_player_model(
 def information_foraging(
     rank, gains, costs, target, rate, target_rationality, rate_rationality
 ):
-    """That of information foraging."""
+    """The chance to go on of information foraging."""
     gained = math.fsum(gains)
     chance = 1 - 1 / (1 + 0.9 * math.exp(target_rationality * (target - gained)))
     lag = rate - gained / math.fsum(costs)
@@ -749,7 +748,7 @@ def information_foraging(
 
 
 def time_biased_gain(rank, gains, costs, half_life):
-    """That of time-biased gain."""
+    """The chance to go on of time-biased gain."""
     return 2 ** (-costs[-1] / half_life)
 
 
@@ -759,15 +758,12 @@ def browsing(
     """One of the five values of a user who reads an order, and then empty ranks.
 
     Args:
-        case: The list.
-        order: Its items.
-        k: What is below counts as not retrieved.
-        chance: `chance(rank, gains, costs, **options)`, that the user goes on.
-        value: "utility", "total_utility", "cost", "total_cost" or "items".
-        max_rank: The last rank that can be read.
-        max_label: The label of the gain 1; None for binary gains.
-        threshold: The least label of a relevant item, for binary gains.
-        **options: Those of the model.
+        case: The list. order: Its items. k: Items below this rank count as not retrieved.
+        chance: `chance(rank, gains, costs, **options)`, that the user goes on. value:
+        "utility", "total_utility", "cost", "total_cost" or "items". max_rank: The last rank
+        that can be read. max_label: The label of the gain 1; None for binary gains.
+        threshold: The least label of a relevant item, for binary gains. **options: Options
+        of the model.
     """
     if not any(case.labels[i] > 0 for i in case.pool):
         return 0.0
@@ -819,7 +815,7 @@ def alpha_dcg(case, order, k, alpha):
 
 
 def alpha_ndcg(case, order, k, alpha):
-    """α-DCG over that of the greedy order, where the first of equal gains is taken."""
+    """α-DCG over the α-DCG of the greedy order, which takes the first of equal gains."""
     greedy, remaining = [], sorted(case.pool)
     while remaining and len(greedy) != k:
         # The gain of an item after the greedy ones is what it adds without a discount.
@@ -883,7 +879,7 @@ def from_second_rank(rank):
 
 
 def exposures(case, orders, k, discount, worth=lambda label: 1.0):
-    """Means, over orders, of what each group gets at the ranks up to k."""
+    """The exposure of each group at the ranks up to k, the mean over orders."""
     sums = np.zeros(case.members.shape[-1])
     for order in orders:
         for rank, i in enumerate(_top(order, k), 1):
@@ -892,7 +888,7 @@ def exposures(case, orders, k, discount, worth=lambda label: 1.0):
 
 
 def _target(case, target, threshold):
-    """What groups should get, up to a factor."""
+    """The exposure that each group should get, up to a factor."""
     if isinstance(target, tuple):
         return np.array(target)
     if target == "relevant":
@@ -992,7 +988,7 @@ def ndkl(case, order, k, target=None):
 
 
 def propensity_scored(case, order, k, measure, threshold=1.0):
-    """What the relevant items in the top k are worth, over that of the best order."""
+    """The worth of the relevant items in the top k, over the worth of the best order."""
     possible = best_propensity_scored(case, k, measure, threshold)
     if not possible:
         return 0.0
@@ -1033,7 +1029,7 @@ def _propensity_scored(case, order, k, measure, threshold):
 
 
 def residual(case, order, k, of, worth, max_label):
-    """What unjudged items in the top k could add.
+    """The value that unjudged items in the top k could add.
 
     Args:
         case: The list.
@@ -1052,7 +1048,7 @@ def residual(case, order, k, of, worth, max_label):
     )
 
 
-# What all metrics share.
+# Metrics beyond accuracy, and the functions that all metrics share.
 
 
 def popularity(case, order, k, log=True):
@@ -1081,7 +1077,7 @@ def intra_list_diversity(case, order, k):
 def lists(
     labels, scores, mask=None, weights=None, columns=None, retrieved=None, items=None
 ):
-    """Returns a `List` for each row; `items` are those of a ranking, if one took them."""
+    """Returns a `List` for each row; `items` are the orders that a ranking took, if any."""
 
     def row_of(array, row):
         return None if array is None else array[row]

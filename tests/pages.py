@@ -32,7 +32,7 @@ def blocks(page):
 def settings_of(library):
     """Yields the rows of a library on the page of gradient-boosted rankers.
 
-    What it is asked, the name here, and its `undefined=`.
+    A row has the library's metric, the name here, and its `undefined=`.
     """
     text = (ROOT / "docs" / "coming-from" / "gradient-boosting.md").read_text()
     _, _, table = text.partition(f"| {library} | here |")

@@ -34,7 +34,7 @@ def lists_of(values, weights=None, defined=None, is_share=False):
 
 
 def padded(values, weights=None, defined=None, size=FEW):
-    """Makes as many lists, of which all but the first have no weight."""
+    """Makes `size` lists; lists beyond the given values have no weight."""
     lists = lists_of(values, weights, defined)
     rest = size - len(lists.weights)
     return jax.tree.map(
@@ -55,7 +55,7 @@ def ratio_of(numerator, denominator):
 
 
 def drawn(rng, shape=(), dtype=np.float32):
-    """Draws `MANY` values in [0, 1], of which some do not count, or are undefined and 0."""
+    """Draws `MANY` values in [0, 1]; some do not count, or are undefined and 0."""
     values = np.clip(rng.normal(0.5, 0.5, (MANY, *shape)), 0, 1)
     weights = rng.gamma(2, size=MANY) * (rng.random(MANY) < 0.8)
     defined = rng.random(MANY) < 0.8
@@ -84,16 +84,16 @@ def at(tree, index):
 
 
 def in_batches(tree, count):
-    """Cuts lists into as many batches of one size."""
+    """Cuts lists into `count` batches of one size."""
     return jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), tree)
 
 
 def exact(values, weights, ids=None):
     """Returns a mean, its standard error and the effective number of lists, in float64.
 
-    Lists of one id are a cluster. The error is then that of statsmodels'
-    `cov_type="cluster"`, but for the factor n/(n − 1), of which n is the effective number
-    of clusters here and their number there.
+    Lists of one id are a cluster. The error then equals statsmodels' `cov_type="cluster"`,
+    but for the factor n/(n − 1): n is the effective number of clusters here and their
+    number there.
     """
     values, weights = (np.asarray(x, np.float64) for x in (values, weights))
     ids = np.arange(len(values)) if ids is None else ids
@@ -115,7 +115,7 @@ def measured(values, weights=None, gaps=(), undefined="zero"):
 
 
 def power_of(shift, freedom, sides=2):
-    """Returns the power of a t test at 0.05 of a mean that is as many errors above 0."""
+    """Returns the power of a t test at 0.05 of a mean that is `shift` errors above 0."""
     limit = stats.t.isf(0.05 / sides, freedom)
     below = np.nan_to_num(stats.nct.cdf(-limit, freedom, shift)) if sides == 2 else 0
     return stats.nct.sf(limit, freedom, shift) + below

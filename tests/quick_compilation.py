@@ -23,16 +23,16 @@ def known_flags():
 
 
 def are_known(*flags):
-    """Whether a process that starts XLA with these flags comes to its end."""
+    """True if a process that starts XLA with these flags ends without an error."""
     program = [sys.executable, "-c", "import jax; jax.devices('cpu')"]
     environment = os.environ | {"XLA_FLAGS": " ".join(flags)}
     return subprocess.run(program, env=environment, capture_output=True).returncode == 0
 
 
 def switch_on(cache):
-    """Sets `XLA_FLAGS` for this process and those that it starts, if they are not set.
+    """Sets `XLA_FLAGS`, unless set, for this process and the processes that it starts.
 
-    The cache of pytest, where it is in use, keeps the flags that each version knows.
+    The cache of pytest, if it is in use, keeps the flags that each version knows.
     """
     if "XLA_FLAGS" in os.environ:
         return

@@ -1,4 +1,4 @@
-"""A process of test_resume: evaluates slices of queries, and goes on where it was killed."""
+"""A process of test_resume: evaluates slices of queries, and continues after a kill."""
 
 import signal
 import sys

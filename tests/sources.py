@@ -1,7 +1,7 @@
-"""The same lists, which every source of rankings is handed in its own way.
+"""The same lists, passed to every source of rankings in its own form.
 
-The lists are those of a catalogue: one pool of items, of which each list leaves some out,
-with many tied scores.
+The lists share the pool of items of one catalogue, each list leaves some items out, and
+many scores tie.
 """
 
 import dataclasses
@@ -33,8 +33,8 @@ class Problem:
     exclude_ids: np.ndarray
     item_mask: np.ndarray
     item_columns: dict  # [items, ...]
-    listed_columns: dict  # [lists, relevant, ...]: those of all other items are 0
-    columns: tuple  # the names of those that are passed, of either kind
+    listed_columns: dict  # [lists, relevant, ...]: all other items have 0
+    columns: tuple  # the names of the columns that are passed, of either kind
 
     def rows(self, **changes):
         """Returns the arguments of `rank`."""
@@ -60,7 +60,7 @@ class Problem:
         return columns
 
     def columns_beside_ids(self):
-        """Returns the columns of listed items, and those of all items."""
+        """Returns the columns of listed items, and the columns of all items."""
         known = {
             n: self.item_columns[n] for n in self.columns if n in self.item_columns
         }
@@ -130,8 +130,8 @@ def put(mesh, arrays, *axes):
     return jax.device_put(arrays, NamedSharding(mesh, P(*axes)))
 
 
-# The sources: each a function of a problem and of `k, ties, key` that gives a ranking, or
-# what `then` reads from it.
+# The sources: functions of a problem and of `k, ties, key`. Each returns a ranking, or the
+# result of `then` on it.
 
 
 def padded(problem, then=lambda ranking: ranking, **how):
@@ -224,7 +224,7 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
 
 
 def scored(problem, then=lambda ranking: ranking, **how):
-    """Ranks the items of a matrix of scores, of which few are relevant."""
+    """Ranks the items of a matrix of scores; few items are relevant."""
     columns, known = problem.columns_beside_ids()
     options = {
         "item_mask": problem.item_mask,
@@ -243,7 +243,7 @@ def from_table(query, item):
 
 
 def labelled(problem, then=lambda ranking: ranking, block_size=7, devices=None, **how):
-    """Ranks a catalogue whose items a function labels; it removes what is excluded.
+    """Ranks a catalogue whose items a function labels; it removes excluded items.
 
     Labels are bools, unless all items are in one block.
     """
@@ -268,7 +268,7 @@ def labelled(problem, then=lambda ranking: ranking, block_size=7, devices=None, 
 
 
 def count_places(scores, has_rank):
-    """Counts, for every item, those above it and those that tie with it."""
+    """Counts, for every item, the items above it and the items that tie with it."""
     others, scores = scores[..., None, :], scores[..., None]
     exists = has_rank[..., None, :]
     return ((others > scores) & exists).sum(-1), ((others == scores) & exists).sum(-1)

@@ -6,7 +6,7 @@ _QUOTED = r"[\w.@-]+\((?!…)(?:[^()]|\([^()]*\))*\)|(?<!\w)'(?:\\.|[^'\\])*'|\"
 
 
 def words_of_python(message):
-    """Lists arguments and calls outside of names of metrics and of what is quoted.
+    """Lists arguments and calls outside of names of metrics and of quotes.
 
     >>> words_of_python("recall(rel=2): 'a=1'; pass `undefined=`, missing='zero', jrm.join")
     ['undefined=', 'missing=', 'jrm.']

@@ -72,7 +72,7 @@ def test_geometric_means_of_little(rng):
         assert zeros.std_error() < 1e-8
     of = jrm.GeometricMean.of(*jax.tree.leaves(lists := drawn(rng)))
     same(of, lists.geometric_mean())
-    # The least floors that floats do not round to 0, of which there is no logarithm.
+    # The least floors that floats do not round to 0; 0 has no logarithm.
     assert (
         zeros.compute() > lists_of(np.zeros(MANY)).geometric_mean(2e-38).compute() > 0
     )
@@ -158,7 +158,7 @@ def test_zeros_of_either_sign_merge_alike(make):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_infinite_values_are_values(sign):
-    """Infinite values count as values, also where no value is finite."""
+    """Infinite values count as values, also if no value is finite."""
     state = padded([sign * np.inf] * 3).quantiles(bins=BINS)
     for number in (state.min, state.max, state.compute(), state.quantile(0.9)):
         assert number == sign * np.inf

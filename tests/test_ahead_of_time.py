@@ -54,8 +54,7 @@ def device_counts():
 def test_tracing_compiles_nothing_for_the_mesh(kind, device_counts):
     """Tables of ranks are computed on a device of this process, whatever mesh is set.
 
-    The mesh may be that of a pod, for which `compile` makes programs that no device here
-    can run.
+    The mesh may be of a pod: `compile` makes programs for it that no device here can run.
     """
     mesh = jax.make_mesh((8,), ("data",), (kind,))
     jax.clear_caches()

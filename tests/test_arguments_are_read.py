@@ -17,7 +17,7 @@ import jax_rank_metrics as jrm
 from jax_rank_metrics._engine.metrics.metric import NAMES
 
 ROOT = Path(__file__).parent.parent
-# Those of the package: other modules of tests register metrics of their own.
+# Metrics of the package only: other modules of tests register metrics of their own.
 METRICS = {
     metric.__name__: metric
     for metric in NAMES.values()
@@ -35,7 +35,7 @@ WEIGHTS = np.float32([[1, 2, 0.5, 3, 1, 0.7], [2, 0, 1, 4, 0.25, 1]])
 
 @pytest.mark.parametrize("scale", [1, *long(1e-12, 1e25)])
 def test_auc_weighs_pairs(scale):
-    """Values are those of weighted pairs, and of scikit-learn's `sample_weight`."""
+    """Values equal the share of weighted pairs, and scikit-learn's with `sample_weight`."""
     cases = oracle.lists(LABELS, SCORES, None, WEIGHTS)
     expected = oracle.values(oracle.roc_auc, cases, "expected", (None,))[:, 0]
     weights = WEIGHTS * np.float32(scale)
@@ -111,7 +111,7 @@ SOURCES = {
 
 @functools.cache
 def expected_of(ties):
-    """What rows give where the judged items are said, and so does `join`."""
+    """The values of rows with a column of judged items, which equal `join`'s."""
     metrics = (*EVERYWHERE, "residual@3")
     columns = {"judged": JUDGED, "pooled": JUDGED}
     if ties is not None:
@@ -130,7 +130,7 @@ def check(lists, expected):
     "source", long_but([x for x in SOURCES if "first" not in x], SOURCES)
 )
 def test_what_is_not_listed_is_not_judged(source):
-    """Without the columns, the listed items are those that were judged, and pooled."""
+    """Without the columns, the listed items count as judged, and as pooled."""
     make, ties, metrics = SOURCES[source]
     check(jrm.measure(metrics, make()), expected_of(ties))
 
@@ -182,11 +182,11 @@ def evaluate(seen, model=lambda users: np.tile(-np.float32(range(6)), (len(users
 
 
 def test_seen_of_other_users():
-    """They exclude nothing: an error where the model says of no user that it exists."""
+    """They exclude nothing, and raise if the model does not tell that they are users."""
     with pytest.raises(ValueError, match="seen names none of the users"):
         evaluate(pd.DataFrame({"user": [0, 1], "item": [0, 0]}))
-    # Rows of a model are known to be users, whose counts make items popular: here 2
-    # of item 0, and none of item 1.
+    # Rows of a model are known to be users, whose counts make items popular: here 2 of item
+    # 0, and 0 of item 1.
     evaluation = evaluate({7: [0], 6: [0]}, np.tile(-np.float32(range(6)), (8, 1)))
     popularity = evaluation.lists["popularity@2"].values
     np.testing.assert_allclose(popularity, [np.log(2) / 2] * 2, rtol=1e-6)

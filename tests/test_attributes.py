@@ -26,7 +26,7 @@ SOME = ("ndcg@1,10", "map@10", "fall_out@1,10")
 
 @pytest.fixture
 def problem(rng):
-    """Draws lists, of which one is all tied, and one is padding."""
+    """Draws lists; one of them is all tied, and one is padding."""
     problem = draw(rng).for_source("labelled")
     problem.scores[5], problem.list_weights[6] = 1, 0
     return problem
@@ -34,7 +34,7 @@ def problem(rng):
 
 @pytest.mark.parametrize("ties", [None, *long("worst", "random", "stable")])
 def test_streamed_labels_are_dense_labels(ties, problem):
-    """The first ranks and their metrics are those of `rank`; first stops at any cutoff."""
+    """The first ranks and their metrics equal `rank`'s; first stops, at any cutoff."""
     how = {"k": DEPTH} | policy(ties)
     expected, actual = padded(problem, **how), labelled(problem, **how)
     np.testing.assert_array_equal(actual.items, expected.items)
@@ -46,7 +46,7 @@ def test_streamed_labels_are_dense_labels(ties, problem):
 def test_items_in_one_block_are_rows(problem, rng):
     """They are ranked to the end: the program of dense labels is called with the same.
 
-    Labels may be any numbers, of which those below 0 and NaN are no items.
+    Labels may be any numbers; items with a label below 0 or NaN do not exist.
     """
     labels = rng.choice(np.float32([0, 0, 0.5, 1, 2.25, 3]), problem.labels.shape)
     labels[0], labels[1, ::3], labels[2, 1::3] = 0, np.nan, -1

@@ -1,4 +1,4 @@
-"""Batches of queries, and their parts on devices: each query keeps what is its own."""
+"""Batches of queries, and their parts on devices: each query keeps its own data."""
 
 import jax
 import numpy as np

@@ -120,7 +120,7 @@ SOURCES = {
     ],
 )
 def test_values_are_means_over_all_orders(source, k):
-    """Of the group that a cutoff parts, whatever of it is held."""
+    """The means are over the group that a cutoff parts, however much of it is held."""
     values = SOURCES[source](k)
     np.testing.assert_allclose(values, means(cases_of(SCORES), k), rtol=2e-5, atol=1e-6)
 
@@ -190,7 +190,7 @@ def test_laws(metric):
 
 @pytest.mark.long
 def test_gradients_by_embeddings():
-    """They are those of the mean over all orders."""
+    """They are gradients of the mean over all orders."""
     import jax.test_util  # its import is slow
 
     def diversity(vectors):

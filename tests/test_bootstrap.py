@@ -17,7 +17,7 @@ KEY = jax.random.key(3)
 SAMPLES = 20  # of most tests, which so share programs
 
 
-# Of the ids -5, 0, 7 and 2³¹ − 1.
+# The draws of the ids -5, 0, 7 and 2³¹ − 1.
 DRAWS = [
     [0, 1, 0, 2, 4, 1, 0, 1, 4, 0, 0, 0],
     [0, 0, 1, 0, 0, 1, 1, 3, 0, 0, 0, 1],
@@ -80,7 +80,7 @@ def test_replicates_by_hand(rng):
 
 @pytest.mark.long
 def test_blocks_of_lists(rng):
-    """Lists and resamples may fill several blocks, of which the last is padded."""
+    """Lists and resamples may fill several blocks; the last block is padded."""
     samples, values = resample.RESAMPLES + 9, rng.random(1500)
     state = jrm.bootstrap(lists_of(values), jnp.arange(1500), samples=samples, key=KEY)
     n = draws(np.arange(1500), samples)

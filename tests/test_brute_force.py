@@ -29,7 +29,7 @@ ALL_CASES = EVERY | {n: c for n, c in CASES.items() if n not in CLOSED}
 
 
 def draw_edges(rng, lists=40, **options):
-    """Draws lists of up to seven items, of which four have one item, and one has none."""
+    """Draws lists of up to seven items; four lists have one item, and one is empty."""
     data = draw_short(rng, lists, **options)
     data.labels[:5, 1:] = -1
     data.labels[0] = -1
@@ -60,13 +60,13 @@ def rolled(column):
     return np.concatenate([np.stack(rows), np.stack([column[0, -1:]] * 6)], axis=1)
 
 
-# Metrics of lists whose items have weights, and those that refuse them.
+# Metrics of lists whose items have weights, and metrics that refuse weights.
 TABLES = [{n: c for n, c in CASES.items() if c.weighable is x} for x in (True, False)]
 
 
 @pytest.fixture(scope="module")
 def whole():
-    """Measures drawn lists and those of the constant scorer, with garbled padding."""
+    """Measures drawn lists and lists of a constant scorer, with garbled padding."""
     data = draw_edges(np.random.default_rng(5), weighted=True)
     constant = data._replace(scores=np.zeros_like(data.scores)).map(rolled)
     constant.labels[:] = np.stack([np.append(np.roll(BASE, x), -1) for x in ROLLS])
@@ -86,8 +86,8 @@ def whole():
 def test_whole_lists_equal_all_orders(whole):
     """Closed forms are means over all orders, with ties within and across the cut.
 
-    What has no closed form is compared with loops over the order that was taken. The weight
-    of a list is what its item weights imply.
+    Metrics without a closed form are compared with loops over the order that was taken. The
+    weight of a list is the weight that its item weights imply.
     """
     number, results = whole
     for cases, rows, measured in results:
@@ -111,7 +111,7 @@ def test_constant_scores_give_the_mean_over_all_orders(whole):
 
 @pytest.mark.parametrize("table", [CORE, *long(EVERY)], ids=["core", "every"])
 def test_the_law_of_ties_holds_for_every_metric(rng, table):
-    """What users check their own metrics by, of all that declare a mean over orders."""
+    """The check for users' own metrics passes for all that declare a mean over orders."""
     cases = {
         name: case
         for name, case in table.items()
@@ -146,7 +146,7 @@ def test_items_without_a_rank(rng):
 @pytest.mark.long
 @pytest.mark.parametrize("weighted, ks", [(False, (2,)), (True, (1, 2, 4))])
 def test_expected_equals_all_orders(rng, lowering, weighted, ks):
-    """Closed forms are means over all orders where `lax.top_k` cuts lists, too."""
+    """Closed forms are means over all orders, also if `lax.top_k` cuts lists."""
     data = draw_edges(rng, weighted=weighted)
     cases = {n: c for n, c in CLOSED.items() if c.has_k}
     if weighted:  # keep the cases that read weights
@@ -175,7 +175,7 @@ def test_one_order_equals_loops(rng, lowering, name, ks):
 
 @pytest.mark.long
 def test_in_double_precision(rng):
-    """Under x64, values of labels of 64 bits are those of the loops to 1e-12."""
+    """Under x64, values of labels of 64 bits equal the loops' to 1e-12."""
     data = draw_edges(rng)
     data = data.map(lambda x: x.astype(np.float64) if x.dtype == np.float32 else x)
     with jax.enable_x64(True):

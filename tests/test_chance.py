@@ -32,7 +32,7 @@ def rejected(comparisons):
 @pytest.mark.parametrize("test", ["t", "permutation"])
 @pytest.mark.parametrize("lists", [10, *long(30, 100)])
 def test_unequal_weights(rng, test, lists):
-    """Where weights differ by orders of magnitude, errors stay near 5 %."""
+    """If weights differ by orders of magnitude, errors stay near 5 %."""
     errors = []
     for _ in range(20):
         weights = rng.lognormal(0, 2, lists)
@@ -47,7 +47,7 @@ def test_unequal_weights(rng, test, lists):
 def test_bootstrap_of_few_lists(rng, lists):
     """Type-1 errors of the studentised bootstrap are at most about 5 %.
 
-    Its interval excludes 0 where p is at most 0.05.
+    Its interval excludes 0 if p is at most 0.05.
     """
     noise = rng.normal(size=(lists, SIMULATIONS))
     result = jrm.compare(np.zeros_like(noise), noise, test="bootstrap", samples=999)
@@ -60,7 +60,7 @@ def test_bootstrap_of_few_lists(rng, lists):
 
 @pytest.mark.parametrize("lists", [8, *long(80)])
 def test_bootstrap_of_one_side(rng, lists):
-    """One-sided intervals exclude 0 where p is small; the other side is the mirror image."""
+    """One-sided intervals exclude 0 if p is small; the other side is the mirror image."""
     values = rng.exponential(size=(lists, 500)) - 1
 
     def bootstrap_of(values, alternative):
@@ -100,7 +100,7 @@ def test_two_lists_say_nothing():
 
 @pytest.mark.long
 def test_multinomial_draws():
-    """There are as many draws as lists, and each list is equally likely."""
+    """The number of draws is the number of lists, and each list is equally likely."""
     seeds = resample.seeds_of(None, 20_000)
     counts = np.asarray(resample.multinomial_draws(6, seeds[0], seeds[1:]))
     assert (counts.sum(0) == 6).all() and abs(counts.mean(1) - 1).max() < 0.03
@@ -148,7 +148,7 @@ def test_equal_weights_count_exactly():
 
 
 def test_the_least_p_is_a_bound():
-    """The least p is printed as a bound; a warning says where it cannot be small enough."""
+    """The least p is printed as a bound; a warning says if it cannot be small enough."""
     a, b = np.zeros((30, 60)), np.ones((30, 60))
     with pytest.warns(
         UserWarning,

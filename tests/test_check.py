@@ -1,4 +1,4 @@
-"""What is likely unintended: `check`, drivers, `join` and the command say the same.
+"""Remarks on likely mistakes: `check`, drivers, `join` and the command make the same.
 
 Sound data trigger no remark.
 """
@@ -161,7 +161,7 @@ def test_join_and_the_command(tmp_path, name, condensed):
     remark = warned[0].replace("relevance_threshold", "--level")
     remark = remark.replace("document=", "--document")
     assert done.stderr == f"jax-rank-metrics: run: {remark}\n"
-    # What no metric of the call reads is no reason for a note.
+    # Data that no metric of the call reads are no reason for a note.
     for more in ([*words[:3], "-m", "ndcg@5"], [*words, "--level", "0.5"]):
         assert (name == "grades") == (not CliRunner().invoke(cli.app(), more).stderr)
 
@@ -235,21 +235,21 @@ CHECKS = {
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_check_says_it(name):
-    """One remark, about the lists where a number is affected."""
+    """Each mistake makes one remark, about the lists whose numbers it affects."""
     call, text = CHECKS[name]
     [remark] = call()
     assert remark.startswith(text)
 
 
 def test_check_is_silent():
-    """Where scores stay apart, tie among themselves or are not read."""
+    """No remark is made if scores stay apart, tie among themselves or are not read."""
     assert not jrm.check([1, 1, 0], [1, 1 + 1e-12, 0.5])  # both relevant
     assert not jrm.check([1, 0, 0], [1, 0.5, 0.5 + 1e-12])  # neither relevant
     assert not jrm.check([1, 0, -1], [1, 0.5, 1 + 1e-12])  # padding
     assert not jrm.check([1, 0, 0], np.float32([1, 0.5, 1]))  # equal as they are
     assert not jrm.check([1, 0, 0], [1, 0, -np.inf], [True, True, False])
     assert not jrm.check([1, 0], [1, 0.5], gain_fn=lambda labels: 1.0)
-    # Ids from 1, of which some stand as often as they say, or a multiple of it.
+    # Ids from 1; some occur as often as their value says, or a multiple of that.
     for ids, number in (
         ([1, 1, 2, 2], 5),
         ([1, 2, 3, 3], 5),
@@ -272,7 +272,7 @@ def test_check_is_silent():
 
 
 def test_ties_that_a_metric_reads_in_one_order():
-    """They are told for such metrics alone, where items tie whose labels differ."""
+    """Ties make a remark only for such metrics, and only if labels of tied items differ."""
     labels, scores = [[1, 0, 0], [1, 0, 0]], [[2, 2, 1], [3, 1, 1]]
     text = (
         "items tie for 1 of 2 lists, as in list 0, and inst has no formula for the mean"
@@ -297,7 +297,7 @@ def test_ties_that_a_metric_reads_in_one_order():
 
 @pytest.mark.parametrize("form", ["rows", *long("packed", "ids", "joined")])
 def test_ties_across_a_cutoff(form, rng):
-    """They are told where their order can move a mean beyond its standard error."""
+    """They make a remark if their order can move a mean beyond its standard error."""
     scores = np.stack([rng.permutation(8) for _ in range(6)])
     labels, tied = (
         np.where(scores == 7, 2, 0),
@@ -353,7 +353,7 @@ def users(model, relevant, **options):
 
 
 def opposite(queries, items):
-    """Products, of which lower ones would be better."""
+    """Returns negated products, so that lower ones would be better."""
     return -queries @ items.T
 
 
@@ -387,7 +387,7 @@ DRIVERS = {
 
 @pytest.mark.parametrize("name", DRIVERS)
 def test_drivers_say_it_and_keep_it(name):
-    """One remark, of which the call warns."""
+    """Each mistake makes one remark, and the call warns of it."""
     call, text = DRIVERS[name]
     evaluation, warned = remarks_of(call)
     assert len(warned) == 1 and warned[0].startswith(text)
@@ -494,7 +494,7 @@ def test_list_weights_out_of_range(name):
 
 
 def test_weights_that_mask_lists():
-    """NaN and negative weights that are known make a remark; those of JAX are not read."""
+    """Known weights that are NaN or negative make a remark; JAX's are not read."""
     arrays = np.eye(2), np.eye(2)
     for weights, text in (([1, np.nan], "nan at (1,)"), ([-2, 1], "-2 at (0,)")):
         for argument in ("weights", "list_weights"):
@@ -536,12 +536,12 @@ def test_one_list_of_everything(rng):
 
 
 def test_drivers_are_silent():
-    """Where items are not ranked, or not recommended, and where scores stay apart."""
+    """No remark is made if items are not ranked or recommended, or if scores stay apart."""
     mask = [True, True, False]
     assert not embeddings(exclude_self=True).remarks
     assert not embeddings([[0], [2], [1]], exclude_self=True, similarity="dot").remarks
     assert not embeddings(item_mask=mask).remarks
-    # What is known is not ranked, whatever its score.
+    # Known links are not ranked, whatever their scores.
     assert not forbidden_links([[0, 0, 2], [1, 0, 0]]).remarks
     assert not users(LOWEST, [[2], [3]]).remarks  # not recommended
     # A constant model is a baseline; its ties are averaged.

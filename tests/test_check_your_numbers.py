@@ -1,4 +1,4 @@
-"""What other libraries answered to the conformance vectors, and the pages that show it."""
+"""Answers of other libraries to the conformance vectors, and the pages that show them."""
 
 import ast
 import datetime
@@ -76,7 +76,7 @@ def test_drawn_lists_are_recorded():
                 assert 0 <= num_failed <= num_tests >= num_empty
 
 
-# By statement about a library: whether its recorded answers bear it.
+# Maps statements about libraries to True if the library's recorded answers bear them.
 BORNE = {
     "XGBoost ap ties: input": True,
     "XGBoost ap cutoff: 32": True,
@@ -102,7 +102,7 @@ def test_what_answers_bear(statement):
 
 
 def test_pages_say_what_answers_bear(tmp_path, monkeypatch):
-    """Of a page that says more of a library, or what was refuted, the check complains."""
+    """The check complains if answers do not bear, or refute, a sentence of a page."""
     faults = SCRIPT["faults"]
     assert [*faults(LIBRARIES)] == []
     globals_of_script = faults.__globals__
@@ -154,7 +154,7 @@ def test_choices_are_charged_with_what_fails():
     assert (random["found"], refuted) == ({"dcg": {"negative": "counted"}}, 5)
     table = random["features"]["dcg"]
     assert (table["ties"], table["negative grades"]) == ([3, 3, 0], [2, 0, 0])
-    # What was found before is not changed by other lists, but withdrawn.
+    # Other lists do not change an earlier finding, but withdraw it.
     record["random"] = random
     other = [drawn(["negative grades"], negative="zero")]
     random, refuted = statements.recorded(record, {"dcg": other})
@@ -265,7 +265,7 @@ def test_a_planted_definition_is_derived(metric):
 
 
 def planted_definitions(options):
-    """Yields all definitions; of many, those that differ in two options, and others."""
+    """Yields all definitions, or of many, changes of two options and random ones."""
     reference = {option: x[0] for option, x in options.items()}
     if math.prod(map(len, options.values())) <= 20_000:
         for chosen in itertools.product(*options.values()):
@@ -299,7 +299,7 @@ def test_every_planted_definition_is_derived(metric):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_definition_explains_more_than_the_one_that_is_derived(seed):
-    """Of answers that no definition gives: that each was tried changes nothing."""
+    """If no definition gives the answers, trying each one explains no more of them."""
     options, generator = VECTORS.options["rbo"], random.Random(seed)
     tests = [x for x in VECTORS.tests.values() if x["metric"] == "rbo"]
     answers = {x["id"]: generator.choice(x["values"])["value"] for x in tests}
@@ -351,7 +351,7 @@ def test_what_a_library_cannot_say_is_not_asked(monkeypatch):
         "tied": plain | {"run": [["b", 2], ["a", 2]]},
         "two": {"id": "x", "queries": [plain, {"id": "y", "run": [["c", 1]]}]},
     }
-    # By form: the groups that it says.
+    # Maps each form to the groups that it can say.
     sayable = {
         "ids": {"plain", "graded", "pool", "repeated"},
         "relevant": {"plain", "pool", "repeated", "tied"},
@@ -395,7 +395,7 @@ def test_what_a_library_cannot_say_is_not_asked(monkeypatch):
 def test_the_picture_is_legible_on_a_telephone():
     text = SCRIPT["PICTURE"].read_text(encoding="utf-8")
     assert 'viewBox="0 0 368 ' in text
-    # A picture is 358 pixels wide where the screen has 390.
+    # A picture is 358 pixels wide on a screen of 390 pixels.
     sizes = re.findall(r'font-size="([\d.]+)"', text)
     assert sizes and min(map(float, sizes)) * 358 / 368 >= 9
 

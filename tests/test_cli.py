@@ -56,7 +56,7 @@ def printed(*words):
 
 
 def test_weights(folder):
-    """Means weigh queries; those of weight 0 are left out."""
+    """Means weigh queries; queries of weight 0 are left out."""
     words = ("good.txt", *METRICS, "--format", "csv", "--weights", "weights.csv")
     for weight, mean in ((3, (3 * 1 + 0.5) / 4), (0, 0.5)):
         (folder / "weights.csv").write_text(f"query,weight\nq1,{weight}\nq2,1\n")
@@ -77,7 +77,7 @@ def run_command(*words, **streams):
     "words", [("evaluate", "qrels.txt", "good.txt", *METRICS), ("--version",)]
 )
 def test_a_full_disk_is_one_line(folder, words):
-    """What cannot be written is an error, also where nothing is buffered."""
+    """Output that cannot be written is an error, also if nothing is buffered."""
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     with open("/dev/full", "w") as full:
         done = run_command(*words, stdout=full, env=environment)
@@ -177,7 +177,7 @@ def test_queries_and_comparisons(folder):
 
 
 def test_tags_of_runs(folder):
-    """The tag stands where trec_eval has it, unless there is none or runs share it."""
+    """The tag stands in trec_eval's place, unless there is no tag or runs share it."""
     (folder / "mine.txt").write_text("q1\tQ0\ta\t1\t0.9\tbm25+ 1\nq2 Q0 x 1 1 u\n")
     (folder / "table.csv").write_text("query_id,doc_id,score\nq1,a,1\nq2,a,1\n")
     words = (*METRICS, "--format", "trec", "-m", "runid")
@@ -218,7 +218,7 @@ def test_queries_without_values(folder):
     ],
 )
 def test_plot(folder, words, inches):
-    """Panels are those of the metric, its differences or tests, and its cutoffs."""
+    """Panels show the metric, its differences or tests, and its cutoffs."""
     (folder / "new.txt").write_text((folder / "bad.txt").read_text())
     done = invoke("qrels.txt", "good.txt", *words.split(), "--plot", "plot.png")
     assert done.exit_code == 0, done.output
@@ -249,7 +249,7 @@ def test_options_of_the_call_go_into_metrics():
     assert metrics() == metrics("official") and len(metrics()) == len(OFFICIAL)
     assert metrics(trec=False) == parsed(*DEFAULT)
     assert metrics("rbp", "rbp(p=0.8)@5") == parsed("rbp(p=0.9)", "rbp(p=0.8)@5")
-    # Those of a residual go into its metric.
+    # Options of a residual go into its metric.
     for name, of, options in (
         ("residual@5", "rbp(p=0.9)", {}),
         ("residual(of=P, max_label=2)@5", "P(denominator=k)", {}),
@@ -307,7 +307,7 @@ def test_queries_that_are_documents(folder):
 
 
 def test_documents_of_chunks(folder):
-    """`--document` has the values and signatures of `join`, whichever rows stay."""
+    """`--document` has the values and signatures of `join`, for every choice of rows."""
     lines = ["x", "a#1 1 9", "b#2 2 8", "a#1 3 7", "b#1 4 6"]
     rows = [f"q1 Q0 {line} t\n" for line in lines[1:]]
     (folder / "chunks.txt").write_text("".join([*rows, "q2 Q0 b 1 1 t\n"]))
@@ -315,7 +315,7 @@ def test_documents_of_chunks(folder):
     for name in ("error", "last", "max"):
         words = ("chunks.txt", *METRICS, *of_chunk, "--duplicates", name, "--signature")
         results = json.loads(printed(*words))
-        # The rows of chunks are those of a frame.
+        # The rows of chunks equal the rows of a frame.
         run = pl.DataFrame(
             [("q1", *row.split()[2::2][:2]) for row in rows] + [("q2", "b", "1")],
             ("query_id", "doc_id", "score"),
@@ -372,7 +372,7 @@ def test_messages_have_words_of_the_command(folder, case):
 
 
 def test_warnings_have_words_of_the_command(folder):
-    """What `compare` warns of is a line like any other, and errors name its options."""
+    """Warnings of `compare` are lines of the command, and errors name its options."""
     (folder / "weights.txt").write_text("q1 1000\nq2 1\n")
     words = ("qrels.txt", "good.txt", "bad.txt", *METRICS, "--compare")
     heavy = invoke(*words, "bootstrap", "--weights", "weights.txt").stderr
@@ -422,7 +422,7 @@ def test_every_message_has_words_of_the_command():
 
 
 def test_trec_cuts_fractions_of_grades(folder):
-    """Decimals go, as where trec_eval reads a grade, and a note says so."""
+    """Decimals of grades are cut, as trec_eval cuts them, and a note says so."""
     (folder / "qrels.txt").write_text("q1 0 a .7\nq1 0 b 1.9\nq1 0 x -.5\nq2 0 b 1\n")
     words = ("qrels.txt", "good.txt", "--trec", "-m", "ndcg", "-m", "num_rel")
     done = invoke(*words, "--format", "csv", "-q")
@@ -687,7 +687,7 @@ def test_a_missing_library(monkeypatch, capsys):
 
 
 def test_a_defect_is_no_verdict(folder, monkeypatch):
-    """Whatever goes wrong in `gate`, its exit code is not that of a run that is worse."""
+    """Whatever goes wrong in `gate`, its exit code is not the code of a worse run."""
     monkeypatch.setattr("jax_rank_metrics._command.gate.gate", lambda _: 1 / 0)
     words = "gate qrels.txt good.txt bad.txt -m mrr --margin 0.1".split()
     done = CliRunner().invoke(cli.app(), words)

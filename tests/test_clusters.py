@@ -15,7 +15,7 @@ from jax_rank_metrics._values.on_host import HostSums
 @pytest.mark.parametrize("undefined", [None, "zero", "one", "skip"])
 @pytest.mark.parametrize("cutoffs", [False, True])
 def test_means_of_clusters(rng, undefined, cutoffs):
-    """The mean is that of the lists, and its error the sandwich formula's, by cutoff."""
+    """The mean is the lists' mean, and its error the sandwich formula's, by cutoff."""
     lists = drawn(rng, (2,) if cutoffs else ())
     ids = rng.permutation(MANY) % 6
     joined = lists.cluster(ids, undefined)
@@ -68,7 +68,7 @@ def test_ids_of_any_kind(rng):
     actual = in_batches(lists, 4).cluster(ids.reshape(4, 10))
     np.testing.assert_array_equal(actual.values, expected.values)
     assert lists[0].cluster("user 1").values.shape == (1,)
-    # Arrays stay where they are, NumPy on the host or JAX on a device.
+    # Arrays do not move: NumPy stays on the host, and JAX on a device.
     assert isinstance(expected.values, np.ndarray)
     on_device = jax.device_put(lists).cluster(ids)
     assert isinstance(on_device.values, jax.Array)

@@ -56,7 +56,7 @@ def test_the_tests_agree(rng):
 
 
 def test_error_is_that_of_the_paired_mean(rng):
-    """Student's interval is that of `paired`, and a little wider where weights differ."""
+    """Student's interval equals `paired`'s, and is a little wider if weights differ."""
     values = two_systems(rng)
     for weights, tolerance in (
         (np.where(np.arange(MANY) == 4, 0, 3.0), 1e-4),

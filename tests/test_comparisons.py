@@ -1,4 +1,4 @@
-"""What `compare` returns: comparisons found by what they compare, and their table."""
+"""Results of `compare`: comparisons found by their sides and metrics, and their table."""
 
 import dataclasses
 
@@ -72,7 +72,7 @@ def test_a_table():
 
 
 def test_lists(rng):
-    """Lists stand worst first by what they add to the difference, in each direction."""
+    """Lists stand worst first by their part of the difference, in each direction."""
     a, b = rng.random((2, 5))
     weights = np.array([1.0, 2, 0, 1, 3])
     values = {"old": (a, weights), "new": (b, weights)}
@@ -89,7 +89,7 @@ def test_lists(rng):
 
 
 def test_documents_of_lists():
-    """Documents are those that moved within the cutoff, found by the ids of lists."""
+    """Documents are the ones that moved within the cutoff, found by the ids of lists."""
     qrels = {"q1": {"x": 1, "y": 2, "z": 1}, "q2": {"x": 1, "n": 0}}
     runs = {
         "old": jrm.join(qrels, {"q1": list("xyz"), "q2": list("nx")}),

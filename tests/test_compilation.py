@@ -32,7 +32,7 @@ def falling_gain(labels):
 
 
 def lowered_sorts(function, *args):
-    """Returns the types that a program sorts, and those of its top-k, uncompiled."""
+    """Returns the types that a program sorts, and the types of its top-k, uncompiled."""
     text = jax.jit(function).lower(*args).as_text()
     types = re.findall(r'"stablehlo\.sort".*?\}\) : \((tensor<[^>]*>)', text, re.DOTALL)
     return types, re.findall(r"top_k.*?(tensor<[^>]*>)", text)
@@ -110,8 +110,8 @@ def test_retrieved_lists_are_not_sorted():
 def test_one_relevant_item_needs_no_order(k, ties):
     """In a step, places of the diagonal are counted: no loop, sort, top-k or branch.
 
-    Only a policy that reads labels looks at them in a branch, where scores tie. A metric
-    that needs other places than those of relevant items has them ranked.
+    Only a policy that reads labels looks at them, in a branch for scores that tie. A metric
+    that needs places of other items, too, has the items ranked.
     """
     ids = jnp.arange(64, dtype=jnp.int32)[:, None]
     options = {"relevant_labels": 2 * np.ones_like(ids), "exclude_ids": 63 - ids}
@@ -192,7 +192,7 @@ MEMORY = {
 
 @pytest.mark.parametrize("name", long_but(("soft",), MEMORY))
 def test_programs_need_little_memory(name):
-    """Temporaries are few arrays of the size of what is read."""
+    """Temporaries are few arrays of the size of the input."""
     program, arrays, numbers = MEMORY[name]
     memory = jax.jit(program).lower(*arrays).compile().memory_analysis()
     assert memory.temp_size_in_bytes < 4 * numbers
@@ -316,7 +316,7 @@ def test_exports_for_any_number_of_lists(name):
 
 
 def test_a_condition_of_a_batch_stays_a_branch():
-    """Under vmap, one branch serves the whole batch, where a select computes both."""
+    """Under vmap, one branch serves the whole batch; a select would compute both."""
 
     def settled(x):
         return lax.cond(meshes.unvmap_any(x > 3), lambda: x + 1, lambda: x)

@@ -1,4 +1,4 @@
-"""What the compiler of TPUs makes of the metrics, without a TPU.
+"""The programs that the compiler of TPUs makes of the metrics, without a TPU.
 
 Needs the extra `compilers` and JAX_PLATFORMS=cpu.
 """
@@ -55,7 +55,7 @@ BOUNDS = {
 
 @pytest.mark.parametrize("name", programs())
 def test_programs_compile(name, devices):
-    """Every source compiles, and the main programs stay as small as they are."""
+    """Every source compiles, and the main programs do not grow."""
     with contextlib.ExitStack() as stack:
         if "by hand" in name:  # promotes as JAX does by default
             stack.enter_context(jax.numpy_rank_promotion("allow"))
@@ -78,7 +78,7 @@ LISTS = [((8, 200), "f")] * 2
     "name", sorted({case.metric.__name__ for case in CASES.values()})
 )
 def test_every_metric_compiles(name, devices):
-    """Every metric compiles for TPU, with a cutoff and without where it has one."""
+    """Every metric compiles for TPU, with and without a cutoff if it has one."""
     metric = getattr(jrm, name)
     rng, needed = np.random.default_rng(0), list(metric.spec.columns)
     drawn = [np.asarray(COLUMNS[name](rng, LISTS[0][0])) for name in needed]

@@ -1,7 +1,7 @@
 """The package, and tests/oracle.py, held to the conformance vectors on every path.
 
-By default the rows of `rank` are compared under the options of most metrics, and those of the
-other paths under the reference; the long tests compare all that the package can say.
+By default, the rows of `rank` are compared under the options of most metrics, and the other
+paths under the reference; the long tests compare all that the package can say.
 """
 
 import functools
@@ -45,9 +45,10 @@ from marks import long, long_rows
 
 import jax_rank_metrics as jrm
 
-# Of the files of v1 in the order of their names. v1 freezes with the first release: from then on
-# no value of an id changes, later groups raise the revision and come with a new digest, a
-# wrong value stays and is one of the errata, and a changed meaning is a folder v2.
+# The digest of the files of v1, in the order of their names. v1 freezes with the first
+# release. From then on, no value of an id changes; later groups raise the revision and come
+# with a new digest; a wrong value stays and becomes one of the errata; a changed meaning is
+# a folder v2.
 DIGEST = "c91acab6cbd866b7845337f62d1aff733627a40dd847a6bba328aeaeac3eecf6"
 REVISION = 1
 
@@ -84,7 +85,7 @@ def test_digest():
 
 
 def test_headers():
-    """They say where a file comes from, and name no library, whose versions they outlive."""
+    """They tell a file's origin, and name no library, because they outlive its versions."""
     names = {path.stem for path in FOLDER.glob("libraries/*.py")}
     names |= {
         "trec_eval",
@@ -106,7 +107,7 @@ def test_headers():
 
 
 def test_every_choice_is_told_from_every_other():
-    """Of two choices of an option, a test has two values that differ in nothing else."""
+    """For two choices of an option, a test has two values that differ in nothing else."""
     options: dict = {}
     told: set = set()
     for data in DATA.values():
@@ -235,7 +236,7 @@ def test_checkers(checker, tmp_path):
         pytest.fail(f"more than 45 lines: {line}")
 
 
-# By test, all of which have the value 1: answers that are none, or beyond its tolerance.
+# Maps tests to answers that are not valid or beyond the tolerance; the right value is 1.
 WRONG_ANSWERS = {
     "first/ndcg": math.inf,
     "first/ap": -math.inf,
@@ -362,7 +363,7 @@ def test_lists_by_every_option(path, ties):
     ],
 )
 def test_long_lists(ties, metrics):
-    """Of 150 to 1,100 documents, in which unstable sorts and silent cuts show."""
+    """Unstable sorts and silent cuts show in lists of 150 to 1,100 documents."""
 
     def can_say(ask):
         return ask.is_reference and ask.metric in metrics
@@ -414,7 +415,7 @@ def lists_of_ids(policies, repeats):
             choices = {"ties": ties, "duplicates": repeats, "scores": "float64"}
             choices |= {"unjudged": unjudged, "negative": negative}
             row = row_of(group, choices | {"infinite": "ranked"})
-            # What is no item leaves the list of ids.
+            # Ids that are no items leave the list of ids.
             grades = dict(zip(row.docs, row.grades, strict=True))
             exists = dict(zip(row.docs, row.exists, strict=True))
             order = ordered(group["run"], ties)
@@ -424,7 +425,7 @@ def lists_of_ids(policies, repeats):
 
 
 def judgements_of(row):
-    """Returns what was judged, by id."""
+    """Returns the grades of judged documents by id, without negative grades."""
     triples = zip(row.docs, row.grades, row.judged, strict=True)
     return {doc: grade for doc, grade, judged in triples if judged and grade >= 0}
 
@@ -466,7 +467,7 @@ def test_lists_of_ids_by_every_option(repeats, least):
 
 
 def joinable():
-    """Returns the groups that `join` takes as tables: a query without judgements is none."""
+    """Returns the groups that `join` takes as tables, which need judgements."""
     return [
         group
         for group in LISTS
@@ -511,7 +512,7 @@ def compare_joined(groups, ties, unjudged, keep, sides=None, largest=math.inf):
 
 
 def has_places(ask):
-    """Whether the places of judged documents suffice, so that tied ones are not ranked."""
+    """True if the places of judged documents suffice, so that tied ones are not ranked."""
     return ask.metric != "err" and not hits_divide(ask)
 
 
@@ -688,7 +689,7 @@ def test_joined_subtopics(ties, unjudged):
     policy = "trec" if ties == "id-desc" else "expected"
     options = {"ties": policy, "condensed": unjudged == "removed"}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # remarks on what is not relevant
+        warnings.simplefilter("ignore")  # remarks that do not matter here
         held = jrm.join(qrels, run, **options)
     cutoffs = cutoffs_of(row.group for row in rows)
     functions = {
@@ -729,7 +730,7 @@ def ranked_ids(groups, ties):
 
 
 def tied_rankings(groups):
-    """Returns both rankings by their scores, of which equal ones tie."""
+    """Yields both rankings by their scores; equal scores tie."""
     shape = len(groups), 8
     for name in ("run", "other"):
         scores, retrieved = np.zeros(shape, np.float32), np.zeros(shape, bool)
@@ -833,7 +834,7 @@ def test_means():
 
 @pytest.mark.long
 def test_pooled_means():
-    """Ratios of sums over lists are those of `over`."""
+    """Ratios of sums over lists are the ratios of `over`."""
     divisors = {"recall": "relevant", "precision": "retrieved"}
     ks, num_compared = (2, 5), 0
     counts = {

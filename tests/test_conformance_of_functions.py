@@ -294,7 +294,7 @@ def test_equivalent_mutants_of_the_order():
 
 @pytest.mark.parametrize("metric", [x for x in METRICS if x != "rbo"])
 def test_signatures_of_the_package(metric):
-    """Both forms stand for definition 1, of which the vectors know every choice."""
+    """Both forms stand for definition 1, and the vectors know each of its choices."""
     options, text = module._options(metric), jrm.signature(metric)
     first = {option: choices[0] for option, choices in options.items()}
     for signature in (text, text.long):
@@ -308,7 +308,7 @@ def test_signatures_of_the_package(metric):
 
 @pytest.mark.parametrize("metric", RIGHT)
 def test_the_definition_of_a_right_function(metric):
-    """The answers tell the order of ties, and what is refused is no value."""
+    """The answers tell the order of ties, and that repeated documents are refused."""
     result = jrm.testing.conformance(written(metric), metric, form="documents")
     assert result.ok, result
     assert result.differences == {"ties": "id-desc", "duplicates": "error"}
@@ -570,7 +570,7 @@ def test_the_search(metric):
 
 
 def test_what_is_shown():
-    """The definition in words, what is open, and mistakes with three examples."""
+    """It shows the definition in words, open options, and mistakes with three examples."""
     result = jrm.testing.conformance(ndcg_of_a_lucky_sort, "ndcg")
     assert not result.ok and result.differences["gain"] == "linear"
     lines, num_failures = str(result).splitlines(), len(result.failures)
@@ -587,7 +587,7 @@ def test_what_is_shown():
     assert str(constant).count(" and not ") < len(constant.failures)
     first = held(written("rr"), "rr")
     assert str(first).splitlines()[1] == "  definition 1"
-    # Of all choices that give an answer, those are named that differ in the fewest options.
+    # If several choices give an answer, the message names one with the fewest changes.
     other = held(written("ndcg", ("2 ** (g or 0) - 1", "(g or 0)")), "ndcg", REFUSING)
     assert {x.mistake for x in other.failures} == {"gain:linear"}
 

@@ -50,14 +50,14 @@ def test_pseudo_values_are_derivatives(rng):
 
 
 def test_chunks_have_signs_of_their_own():
-    """Two lists in two chunks have both signs alike in half of all patterns."""
+    """Two lists in two chunks have the same sign in half of all patterns."""
     ones, key = jnp.ones((2, 1, 1)), random.key(0)
     sums = randomised.random_sums(ones, key, 64, randomised.flipped_sums)
     assert {*np.asarray(sums).ravel().tolist()} == {-2, 0, 2}
 
 
 def test_random_patterns_differ():
-    """Each bit of a word is of another one, and so is each block; the last one is cut."""
+    """Each bit of a word is of another pattern, as is each block; the last block is cut."""
     swaps = np.asarray(resample.random_swaps(random.key(0), 64, 40))
     assert len(np.unique(swaps, axis=0)) == 64
     coin = functools.partial(random.bernoulli, shape=(1,))
@@ -76,7 +76,7 @@ def test_resampled_t_by_hand():
 
 
 def test_wins_of_runs_by_hand():
-    """Of four pairs of runs b wins three, and half of the one that ties."""
+    """In four pairs of runs, b wins three, and half of the pair that ties."""
     once = np.ones((1, 2))
     wins = share_of_wins(np.array([1.0, 2.0]), np.array([2.0, 3.0]), once, once)
     assert wins.tolist() == [3.5 / 4]

@@ -87,7 +87,7 @@ def test_counted_beyond_a_cut(rng):
 
 
 def test_counted_over_devices(rng):
-    """Indices, by which items that tie are ordered, count through all devices."""
+    """Tied items are ordered by indices, which count through all devices."""
     data = draw(rng)
 
     @jax.jit
@@ -114,7 +114,7 @@ def test_uncut_beside_a_cut(rng):
 
 
 def test_nothing_is_sorted(rng):
-    """Where all metrics are counted, no program sorts, on any layout."""
+    """If all metrics are counted, no program sorts, on any layout."""
     labels, scores, mask = draw(rng)
     flat = [x.reshape(-1) for x in (labels, scores, mask)]
     ids = np.repeat(np.arange(LISTS, dtype=np.int32), ITEMS)

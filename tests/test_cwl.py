@@ -1,4 +1,4 @@
-"""What is special to metrics of C/W/L: options, and long lists."""
+"""Special cases of metrics of C/W/L: options, and long lists."""
 
 import functools
 

@@ -61,8 +61,8 @@ WAYS = {
 def test_random_ties(way):
     """Ties are independent between devices, unless one key serves all inside shard_map.
 
-    Those of the lists of a device are independent in any case. Where the compiler divides
-    the work, they are those of one device.
+    Ties in the lists of one device are independent in any case. If the compiler divides the
+    work, ties are broken as on one device.
     """
     lists, key = (LABELS, SCORES), jax.random.key(4)
     values = np.asarray(WAYS[way](lists, key))

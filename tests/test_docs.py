@@ -63,7 +63,7 @@ def test_the_site_has_every_page():
 
 
 def test_the_site_needs_no_framework(monkeypatch):
-    """Libraries of adapters are imitated where they are not installed."""
+    """Libraries of adapters are imitated if they are not installed."""
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     imitated = runpy.run_path(str(ROOT / "docs" / "conf.py"))["autodoc_mock_imports"]
     of_adapters = {

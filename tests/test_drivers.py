@@ -35,7 +35,7 @@ SHOPS = RNG.integers(0, 3, QUERIES), RNG.integers(0, 3, ITEMS)
 
 
 def lists_of(table):
-    """Returns the ids of each row as a list, of which the first is repeated."""
+    """Returns the ids of each row as a list; the first id is repeated."""
     return [[*ids[:1], *ids, -1] for ids in map(np.flatnonzero, table)]
 
 
@@ -45,7 +45,7 @@ def product(queries, items):
 
 
 def same_class(query, item):
-    """Relevant is the same class, and what is of the same shop leaves."""
+    """Items of the same class are relevant, and items of the same shop leave."""
     is_same = query["class"][:, None] == item["class"][None]
     return is_same, query["shop"][:, None] == item["shop"][None]
 
@@ -104,7 +104,7 @@ class Cell(NamedTuple):
         return "-".join(x for x, y in zip(self, usual, strict=True) if x != y)
 
     def is_legal(self):
-        """Whether a driver takes it."""
+        """True if a driver takes it."""
         return not (
             (self.held in READ and self.executor != "one device")
             or (self.scorer in USERS and (self.held not in HELD[:2] or self.judged != "listed"))
@@ -124,7 +124,7 @@ class Cell(NamedTuple):
         return METRICS[: 3 if by_attributes and not in_one else 4]
 
     def rows(self):
-        """Returns labels, scores, what exists and what is ranked, `[queries, items]`."""
+        """Returns labels, scores, existing items and ranked items, `[queries, items]`."""
         shape = (QUERIES, ITEMS)
         labels, scores, pool = LABELS, SCORES[self.scorer], np.ones(shape, bool)
         if self.judged == "by attributes":
@@ -153,7 +153,7 @@ class Cell(NamedTuple):
         if self.scorer in USERS:
             model = {"embeddings of users": (VECTORS, CATALOG), "a matrix": PRODUCTS}
             model = model.get(self.scorer, PRODUCTS.__getitem__)
-            # A row of the matrix may be empty, whose user is none of those with a pair.
+            # A row of the matrix may be empty; its user has no pair.
             options["users"] = np.arange(QUERIES)
             return jrm.evaluate_users(self.metrics(), model, relevant, **options)
         if self.judged == "candidates":
@@ -247,7 +247,7 @@ CELLS = [*SHORT, *(pytest.param(cell, marks=pytest.mark.long) for cell in LONG)]
 
 @functools.cache
 def measured(metrics, ties):
-    """A function that measures dense rows, of which one program serves all inputs."""
+    """Returns a function that measures dense rows; its one program serves all inputs."""
 
     def measure(labels, scores, pool, ranked):
         arrays = labels.astype(np.float32), scores.astype(np.float32)
@@ -260,7 +260,7 @@ def measured(metrics, ties):
 
 @pytest.mark.parametrize("cell", CELLS, ids=Cell.name)
 def test_values(cell, tmp_path, monkeypatch):
-    """They are those of `rank`, and items are in the order of their scores."""
+    """Values equal `rank`'s, and items are in the order of their scores."""
     monkeypatch.setattr(host_blocks, "PART_BYTES", 32 * DIMS * 4)
     done = []
     evaluation = cell.evaluate(

@@ -1,4 +1,4 @@
-"""Early recognition where numbers are extreme: long lists, tiny weights, and chance."""
+"""Early recognition with extreme numbers: long lists, tiny weights, and chance."""
 
 import functools
 import math
@@ -10,7 +10,7 @@ import jax_rank_metrics as jrm
 
 
 def test_weights_beyond_floats():
-    """The first rank is worth 1, also where e^(−α/n) is 0 as a float."""
+    """The first rank is worth 1, also if e^(−α/n) is 0 as a float."""
     labels, scores = np.eye(3, dtype=np.int32), np.array([[3.0, 2.0, 1.0]] * 3)
     step = 321.9 / 3
     metrics = {

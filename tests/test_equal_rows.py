@@ -8,10 +8,10 @@ import pytest
 
 @pytest.mark.long
 def test_equal_items_tie(tmp_path):
-    """In each driver and source, also where a query is alone.
+    """Equal items tie in each driver and source, also for a single query.
 
-    The kernels that add up equal vectors differently are those of an optimising compiler,
-    which these tests otherwise do without.
+    Only kernels of an optimising compiler add up equal vectors differently; the other tests
+    do without that compiler.
     """
     worker = Path(__file__).with_name("equal_rows_worker.py")
     unset = dict.fromkeys(("XLA_FLAGS", "JAX_COMPILATION_CACHE_DIR"))

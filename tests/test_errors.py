@@ -1,4 +1,4 @@
-"""Bad calls, which raise before a metric is compiled; and good calls that look alike."""
+"""Bad calls, which raise before a metric is compiled; and similar calls that are good."""
 
 import re
 
@@ -62,7 +62,7 @@ def check_advice(name, message):
 
 
 def advices():
-    """Returns the names of the rows that follow an advice, of which many would compile."""
+    """Returns the names of the rows that follow an advice; many of them would compile."""
     return [
         pytest.param(name, marks=[pytest.mark.long] * name.startswith(DEAR))
         for name, row in ALL.items()
@@ -87,7 +87,7 @@ def evaluations():
 def test_bad_calls(name, evaluations, compilations):
     """Each call has one wrong argument, which is seen before a metric is compiled."""
     message = check(*ROWS[name][:3])
-    assert len(compilations) <= 4  # those that convert arguments
+    assert len(compilations) <= 4  # programs that convert arguments
     check_advice(name, message)
     if name.startswith("errors.files"):  # which the command reads, too
         assert not words_of_python(in_options(message)), message
@@ -95,7 +95,7 @@ def test_bad_calls(name, evaluations, compilations):
 
 @pytest.mark.parametrize("name", LATE)
 def test_bad_calls_that_raise_late(name):
-    """What is wrong here is seen after something was compiled."""
+    """The wrong argument of these calls is seen after something was compiled."""
     check_advice(name, check(*LATE[name][:3]))
 
 

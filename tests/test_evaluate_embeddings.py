@@ -19,7 +19,7 @@ METRICS = ("ndcg@4", "recall@1,5", "mrr", "map")
 
 
 def vectors(rng):
-    """Vectors of whole numbers, of which some are equal and one is 0."""
+    """Draws vectors of whole numbers; some are equal and one is 0."""
     queries, items = (
         rng.integers(-9, 10, (n, DIMS)).astype(np.float32) for n in (QUERIES, ITEMS)
     )
@@ -86,7 +86,7 @@ def test_scores_of_similarities(rng):
 
 @pytest.mark.parametrize("scales", [(-83, -83), (66, 126), (0, -120)])
 def test_cosines_of_vectors_of_any_length(rng, scales):
-    """Powers of two change no bit, also where squares would over- or underflow."""
+    """Powers of two change no bit, also if squares would over- or underflow."""
     queries, items = vectors(rng)
     expected = similarities.cosine(jnp.asarray(queries), jnp.asarray(items))
     scaled = [
@@ -169,13 +169,13 @@ def test_an_evaluation_is_a_mapping(rng):
 
 
 def nan_for_one_item(queries, items):
-    """Products, of which those of an item that begins with 7 are nan."""
+    """Returns products, with nan for items that begin with 7."""
     scores = queries @ items.T
     return jnp.where(items[:, :1].T == 7, jnp.nan, scores)
 
 
 def identity(query, item):
-    """Relevant are items of the identity of the query; those of the identity 7 leave."""
+    """Items of the query's identity are relevant; items of the identity 7 leave."""
     is_same = query[:, None] == item[None]
     return is_same, jnp.broadcast_to(item == 7, is_same.shape)
 

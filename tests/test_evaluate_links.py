@@ -22,7 +22,7 @@ SIDES = ("head", "tail", "both")
 
 @pytest.fixture(scope="module")
 def graph():
-    """Triples of which some repeat, and scores of few distinct values."""
+    """Draws triples, some of them repeated, and scores of few distinct values."""
     rng = np.random.default_rng(5)
     sizes = (ENTITIES, RELATIONS, ENTITIES)
     known = np.stack([rng.integers(0, n, KNOWN) for n in sizes], axis=1)
@@ -44,7 +44,7 @@ def score_fn_of(scores):
 
 
 def evaluate(graph, metrics=METRICS, **options):
-    """Evaluates the links of a graph, of which two arrays are known."""
+    """Evaluates the links of a graph; two arrays of links are known."""
     known, evaluated, scores = graph
     return jrm.evaluate_links(
         metrics,
@@ -115,7 +115,7 @@ def links(graph):
 
 @pytest.mark.long
 def test_realistic_means_on_every_side(graph, links):
-    """Means are those of loops, on heads, tails and both."""
+    """Means equal the means of loops, on heads, tails and both."""
     above, tied, number = places(graph).T
     assert (tied > 1).mean() > 0.5 and len(set(number)) > 5
     parts = (slice(EVALUATED), slice(EVALUATED, None), slice(None))
@@ -147,7 +147,7 @@ def test_optimistic_and_pessimistic_means(graph, ties):
 
 
 def test_groups_and_entities(graph, links):
-    """Lists know their triples; groups are those of relations; `items` are the best."""
+    """Lists know their triples; groups are relations; `items` are the best."""
     _, evaluated, scores = graph
     both = links["both"]
     np.testing.assert_array_equal(both.triples, np.tile(evaluated, (2, 1)))
@@ -176,7 +176,7 @@ def test_groups_and_entities(graph, links):
 
 
 def test_filters_do_not_depend_on_how_they_came(graph, links):
-    """Evaluated triples are known, repeated ones count once, and so do other arrays."""
+    """Evaluated triples are known, and repeated triples, in any array, count once."""
     known, evaluated, _ = graph
     is_evaluated = (known[:, None] == evaluated).all(-1).any(1)
     others = np.concatenate([known[~is_evaluated]] * 2).astype(np.int64)
@@ -212,7 +212,7 @@ def test_progress_and_numpy_scores(graph):
 
 @pytest.mark.parametrize("ties", [None, pytest.param("worst", marks=pytest.mark.long)])
 def test_candidates_of_relations(graph, ties):
-    """They alone have a rank, on each side; the means are those of loops over them."""
+    """They alone have a rank, on each side; the means equal loops over them."""
     _, evaluated, scores = graph
     rng = np.random.default_rng(3)
     allowed = {"head": {}, "tail": {}}
@@ -226,7 +226,7 @@ def test_candidates_of_relations(graph, ties):
     forms = {"head": [*allowed["head"].values()], "tail": allowed["tail"]}
     metrics = ("mrr", "amri", "hits(rank=realistic)@1,3,10")
     unread = scores.copy()
-    for side in (0, 1):  # what is no candidate may have any score
+    for side in (0, 1):  # entities that are no candidates may have any score
         for relation in range(RELATIONS):
             is_read = np.isin(np.arange(ENTITIES), allowed[SIDES[side]][relation])
             unread[side, relation][:, ~is_read] = np.nan

@@ -1,4 +1,4 @@
-"""`evaluate_users`: what only users have. Values are those of tests/test_drivers.py."""
+"""`evaluate_users`: features of users alone; tests/test_drivers.py tests the values."""
 
 import contextlib
 import functools
@@ -21,7 +21,7 @@ METRICS = ("ndcg@3", "recall@1,5")
 
 @pytest.fixture(scope="module")
 def data():
-    """Embeddings, and labels and seen items `[users, items]`, of which no item is both."""
+    """Draws embeddings, labels and seen items `[users, items]`; no item is both."""
     rng = np.random.default_rng(7)
     queries, items = (rng.normal(size=(n, DIMS)) for n in (USERS, ITEMS))
     grades = rng.choice([0, 0, 0, 0, 1, 2, 3], (USERS, ITEMS))
@@ -33,7 +33,7 @@ def data():
 
 
 def test_measures_of_recommendations(data, rng):
-    """Exposure, popularity and novelty are those of the items; groups have their users."""
+    """Exposure, popularity and novelty agree with the items; groups have their users."""
     queries, items, labels, seen = data
     done, num_programs = [], programs.compiled()._cache_size()
     evaluation = jrm.evaluate_users(
@@ -103,7 +103,7 @@ def test_groups_are_evaluations(data, rng):
     means = [x.by(segment)[group].states["ndcg@3"].compute() for x in (old, new)]
     np.testing.assert_allclose(pair.difference, means[1] - means[0], atol=1e-6)
     assert pair.lists == is_counted.sum()
-    # Rows are counted, where ids are none.
+    # Rows are counted, since ids are not rows here.
     rows = ITEMS - 1 - part.retrieved_ids // 7
     rows[~is_counted] = -1
     discounted = jrm.exposure(part, discount_fn=jrm.log2_discount)
@@ -122,7 +122,7 @@ def test_groups_are_evaluations(data, rng):
 
 
 def test_candidates_and_weights(data, rng):
-    """Every model ranks the candidates alone; users weigh what is passed, by id too."""
+    """Every model ranks the candidates alone; users weigh as passed, by id too."""
     queries, items, labels, seen = data
     scores, calls = queries @ items.T, []
     lists, hidden = ([np.flatnonzero(row) for row in table] for table in (labels, seen))
@@ -176,7 +176,7 @@ def test_candidates_and_weights(data, rng):
 
 @pytest.mark.parametrize("options", [{"item_mask": [False, True]}, {"seen": [[0]]}])
 def test_candidates_that_leave(options):
-    """Where the only relevant item is masked or seen, nothing is left to find."""
+    """If the only relevant item is masked or seen, nothing is left to find."""
     with pytest.warns(UserWarning, match="undefined"):
         evaluation = jrm.evaluate_users(
             "recall@1", [[1.0, 2.0]], [[0]], candidates=[[0]], **options
@@ -315,7 +315,7 @@ def test_metrics_without_a_cutoff(data):
 
 
 def test_warnings(capsys):
-    """Where all was seen, nothing is relevant, or users without a value seem best."""
+    """They tell of users who saw all, lack relevant items, or seem best without a value."""
     scores, metrics = np.eye(3, 6), ("recall@2", "fall_out@2")
 
     def call(relevant, undefined="zero", **options):

@@ -41,7 +41,7 @@ def rows_of(text):
 
 @pytest.mark.parametrize("compare", ["bm25", COMPARISONS], ids=["name", "comparisons"])
 def test_marks_name_what_differs(compare):
-    """A mark stands where the corrected p is at most 1 − level, and the note explains it."""
+    """A mean has a mark if the corrected p is at most 1 − level; the note explains it."""
     text = jrm.table(RUNS, compare=compare)
     bm25, noisy, good = rows_of(text)
     assert bm25[1] == "0.339" and noisy[1] == "0.339" and good[1] == "0.509*†"
@@ -62,7 +62,7 @@ def test_marks_name_what_differs(compare):
 
 
 def test_letters_of_pairs():
-    """Where all pairs are compared, a letter names the run that a mean differs from."""
+    """If all pairs are compared, a letter names the run that a mean differs from."""
     pairs = jrm.compare(RUNS, pairs="all")
     text = jrm.table(RUNS, compare=pairs)
     cells = [word for row in rows_of(text) for word in row[:3]]
@@ -76,7 +76,7 @@ def test_letters_of_pairs():
 
 
 def test_letters_of_collections():
-    """A letter stands for the same run in all collections, whichever runs each has."""
+    """A letter means the same run in all collections, even if they have other runs."""
     results = {"first": RUNS, "second": {x: RUNS[x] for x in ("good_1", "bm25")}}
     pairs = {name: jrm.compare(runs, pairs="all") for name, runs in results.items()}
     bm25, _, good = rows_of(jrm.table(results, compare=pairs))
@@ -86,7 +86,7 @@ def test_letters_of_collections():
 
 
 def test_one_sided_letters():
-    """Where one side was asked, the run that is above has the letter, and not the other."""
+    """If one side was asked, only the run that is above has the letter."""
     pairs = jrm.compare(RUNS, pairs="all", alternative="greater")
     bm25, noisy, good = rows_of(jrm.table(RUNS, compare=pairs))
     assert bm25[2] == noisy[2] == "0.339" and good[2] == "0.509*AB"
@@ -124,7 +124,7 @@ LEGENDS = [
 
 @pytest.mark.parametrize("alternative, margin, words, question", LEGENDS)
 def test_legends_say_what_was_asked(alternative, margin, words, question):
-    """They differ with the alternative and the margin, and so does the note of the tests."""
+    """Legends, and the note of the tests, depend on the alternative and the margin."""
     asked = {"alternative": alternative, "margin": margin}
     of_runs = jrm.Comparisons(dataclasses.replace(x, **asked) for x in COMPARISONS)
     assert words in jrm.table(RUNS, compare=of_runs)

@@ -122,7 +122,7 @@ def test_large_exposure(rng):
 
 
 def test_ties_are_read_in_one_order(rng):
-    """Exposure warns where items tie, and refuses a ranking without an order."""
+    """Exposure warns if items tie, and refuses a ranking without an order."""
     scores = rng.integers(0, 3, (6, 5)).astype(np.float32)
     scores[0] = 0
     labels = np.ones_like(scores)

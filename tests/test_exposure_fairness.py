@@ -15,7 +15,7 @@ GROUPS = 3
 
 @pytest.mark.long
 def test_the_sums_of_all_lists(rng):
-    """They are those of loops over all orders of tied items, of rows and packed lists."""
+    """Sums equal loops over all orders of tied items, for rows and packed lists."""
     data = draw_short(rng, 8)
     data.mask[0] = False
     ids = np.repeat(np.arange(8, dtype=np.int32), 7)
@@ -49,7 +49,7 @@ def numbers(state):
 
 
 def test_all_lists_together():
-    """What a state computes from its sums, by hand; weights count."""
+    """The numbers that a state computes from its sums, by hand; weights count."""
     columns = {"groups": np.float32([[[1, 0], [0, 1]]] * 2)}
     labels, scores = np.float32([[1, 2], [1, 2]]), np.float32([[2, 1], [1, 2]])
 

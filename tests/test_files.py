@@ -1,4 +1,4 @@
-"""Files are read as they are written, whichever program did, and anything wrong says where."""
+"""Files of every program are read as written, and an error says where the file is wrong."""
 
 import bz2
 import fractions
@@ -129,7 +129,7 @@ BESIDE_RANKS = "qid,docno,rank,score\nq,a,1,0.5\nq,b,2,0.7\n"
 NANOSECONDS = 1_700_000_000_000_000_001  # which no double holds
 TWO_SCORES = {"run": "q Q0 a 1 {} t\nq Q0 b 2 {} t\n", "run.csv": "qid,docno,score\nq,a,{}\nq,b,{}\n", "run.json": '{{"q": {{"a": {}, "b": {}}}}}'}  # fmt: skip
 
-# Files: what reads them, their names, what they hold, options, and the rows.
+# Files: the function that reads them, their names, contents, options, and the rows.
 FILES = {
     # Text after the tag and comments are not read, and ranks need not count from 1.
     "words after the tag": (jrm.read_run, "run", "q1 Q0 a 1 0.9 bm25 of 7 May 2020 with k1 0.9\r\n", {}, [("q1", "a", 0.9)]),
@@ -177,7 +177,7 @@ def test_rows_of_files(tmp_path, case):
 
 
 PLAIN_RUN = "".join(f"q{i // 9} Q0 d{i} {i} {i % 7 - 3.25} tag\n" for i in range(40))
-# Changes of a plain run, after some of which it cannot be split at every separator.
+# Changes of a plain run. After some of them, it cannot be split at every separator.
 CHANGES = {
     "as it is": lambda text: text,
     "tabs": lambda text: text.replace(" ", "\t"),
@@ -318,7 +318,7 @@ ROWS = [("q1", "a", 2), ("q1", "b", 0), ("q2", "a", 1)]
 def test_columns_of_other_programs(tmp_path, value, triple):
     """Tables and frames are read by the names that each program gives its columns."""
     frame = pl.DataFrame(ROWS, triple, orient="row")
-    # PyTerrier has ranks, too, of which other ones would be read here.
+    # PyTerrier has ranks, too; these would give other numbers if they were read.
     frame = frame.with_columns(rank=pl.Series([2, 1, 1]))
     if "docid" not in triple:
         frame = frame.with_columns(docid=pl.lit(7))
@@ -363,7 +363,7 @@ def test_zstd(tmp_path):
 
 
 def test_files_that_are_open(tmp_path):
-    """The first bytes tell what is packed, and the name tells the format."""
+    """The first bytes tell if a file is packed, and the name tells its format."""
     table, rows = b"query_id,doc_id,relevance\nq,a,1\n", [("q", "a", 1)]
     path, archive = tmp_path / "qrels.csv.gz", tmp_path / "all.tar.gz"
     path.write_bytes(gzip.compress(table))
@@ -397,7 +397,7 @@ def test_zstd_without_its_library(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["run.parquet.gz", "run.parquet.zst", "run.parquet"])
 def test_packed_parquet(tmp_path, name):
-    """Extensions of compression may follow that of Parquet, too, or be left out."""
+    """An extension of compression may follow the one of Parquet, too, or be left out."""
     frame = pl.DataFrame([("q", "a", 1.0)], NAMES, orient="row")
     path = tmp_path / name
     frame.write_parquet(path)
@@ -438,7 +438,7 @@ def subtopic_forms(folder):
 
 
 def test_judgements_of_subtopics(tmp_path):
-    """A document is relevant if it is to any subtopic; those to which none is do not count."""
+    """A document is relevant if it is to a subtopic; subtopics without any are left out."""
     for form in subtopic_forms(tmp_path):
         joined = jrm.join(form, SUBTOPIC_RUN)
         of_q1 = np.flatnonzero(joined.segment_ids == 0)
@@ -519,7 +519,7 @@ def test_join():
     assert "3 queries, 1 skipped" in repr(by_trec)
     scores = scores_of(by_trec, "q3")
     assert scores["b"] > scores["a"] > scores["x"]
-    # Equal in float32, where "b" would be first.
+    # Equal in float32, which would put "b" first.
     close = jrm.join({"q": {"a": 1}}, {"q": {"a": 1 + 1e-9, "b": 1.0}}, ties="trec")
     scores = scores_of(close, "q")
     assert scores["a"] > scores["b"]
@@ -553,7 +553,7 @@ def test_join_takes_kinds_of_ids():
     ids=str,
 )
 def test_join_takes_kinds_of_numbers(to_id, scores):
-    """They are compared as they are, whatever their classes and those of the ids."""
+    """Scores are compared as they are, whatever the classes of scores and ids."""
     ids = [*map(to_id, range(3))]
     joined = jrm.join({"q": {ids[2]: 1}}, {"q": dict(zip(ids, scores, strict=True))})
     assert joined.doc_ids.to_list()[:3] == ids

@@ -32,7 +32,7 @@ EXPECTED = {
 
 
 def test_lists():
-    """A column for each cutoff, a row for each list under its id, NaN where undefined."""
+    """A frame has a column for each cutoff, a row for each id, and NaN if undefined."""
     for ids in (None, ["q1", "q2", "q3"], pl.Series(["x", "y", "z"]), np.arange(7, 10)):
         frame = jrm.to_frame(LISTS, ids)
         index = range(3) if ids is None else list(ids)

@@ -79,10 +79,10 @@ def invoke(*words):
             )
         ),
         ("bad.txt -m recall@1,2 --at-least .8 --undecided estimate", 1, "worse"),
-        # Of this metric, lower values are better.
+        # Lower values of this metric are better.
         ("old.txt bad.txt -m fall_out@1 --margin .1", 1, "worse"),
         ("bad.txt old.txt -m fall_out@1 --margin .1", 0, "not worse"),
-        # Floors: that of hits is Wilson's bound, also where all are hits.
+        # Floors: hits have Wilson's bound, also if all are hits.
         ("old.txt -m recall@1,2 --at-least .8", 0, "not worse: old against 0.8"),
         ("hits.txt -m recall@1,2 --at-least .95", 3, "cannot tell"),
         ("bad.txt -m recall@1,2 --at-least .8", 1, "worse"),
@@ -146,7 +146,7 @@ def of_margins(differences):
 
 
 def test_tables_of_scored_items(folder):
-    """Verdicts and numbers are those of runs, also of a saved table and of a floor."""
+    """Verdicts and numbers equal the runs', also for a saved table and for a floor."""
     scores = {"1": (3, 2, 1), "2": (2, 3, 1), "-": (1, 3, 2)}  # of a, b and c
     for name, ranks in RUNS.items():
         rows = [
@@ -189,7 +189,7 @@ def test_error_rates(rng):
 
 
 def test_worse_is_by_holm(rng):
-    """Metrics share alpha as Holm's method does, and none is both worse and not."""
+    """Metrics share alpha as Holm's method does, and no metric has two verdicts."""
     x = rng.normal(-0.3, 1, size=(50, 4, 200))
     codes = exit_codes(of_normal(x), 0.05, 0.05)
     summary = Summary.of(x.reshape(50, -1) + 0.05, np.ones((50, 800)))

@@ -114,7 +114,7 @@ def test_gradients(layout, metrics, items):
 @pytest.mark.long
 @pytest.mark.parametrize("layout", [rows, packed])
 def test_padding(layout, items):
-    """Padding that is NaN has the gradient 0, and so have lists of which all labels are 0."""
+    """NaN padding has the gradient 0, and so have lists whose labels are all 0."""
     scores, labels, cost, weights, lists = items
     labels[0, 5:], labels[1], cost[0, 5:], weights[0, 5:] = np.nan, 0, np.nan, np.nan
 
@@ -129,7 +129,7 @@ def test_padding(layout, items):
 
 @pytest.mark.long
 def test_a_loop(items):
-    """Where a loop over ties computes values, a gradient raises, and what it names works."""
+    """If a loop over ties computes values, a gradient raises, and the named cure works."""
     scores, labels, *_, lists = items
 
     def err(labels, **options):

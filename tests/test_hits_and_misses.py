@@ -1,4 +1,4 @@
-"""What has the interval of a proportion: hits and misses, and nothing else."""
+"""Only hits and misses have the interval of a proportion."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ RANKING = jrm.rank(LABELS, LABELS)
 
 
 def recalls():
-    """The recall of lists, of which four have a relevant item, in the first rank."""
+    """The recall of lists; four of them have a relevant item, in the first rank."""
     return jrm.recall.of(RANKING, k=1)
 
 
@@ -44,7 +44,7 @@ SHORT = ("recall", "clusters", "a ratio", "correlations", "small shares")
 
 @pytest.mark.parametrize("name", long_but(SHORT, SHARES | OTHERS))
 def test_intervals(name):
-    """Wilson's is that of shares alone, by a state and on the host."""
+    """Only shares have Wilson's interval, by a state and on the host."""
     lists = (SHARES | OTHERS)[name]()
     for sums in HostSums.of_state(lists.mean()), HostSums.of_lists(lists, jrm.Mean):
         (auto,) = sums.estimates(0.95, "auto")
@@ -57,9 +57,9 @@ def test_intervals(name):
 
 
 def test_every_metric_declares_its_range():
-    """A metric is a share where its values lie in [0, 1] without item weights.
+    """A metric is a share if its values lie in [0, 1] without item weights.
 
-    Means that weigh lists by what they could have gained are ratios of sums.
+    Means that weigh lists by their possible gain are ratios of sums.
     """
     for name, case in CASES.items():
         spec = case.metric.spec
@@ -71,7 +71,7 @@ def test_every_metric_declares_its_range():
 
 
 def test_differences_of_rare_hits():
-    """Of two equal systems, few intervals of the mean difference leave out 0."""
+    """For two equal systems, few intervals of the mean difference leave out 0."""
     rng, misses = np.random.default_rng(0), 0
     for _ in range(400):
         a, b = (rng.random((2, 30)) < 0.03).astype(np.float32)

@@ -33,7 +33,7 @@ def evaluate(data, items, metrics=METRICS, **options):
 def test_rounds(data):
     """Metrics without a cutoff read the items again, once for all batches."""
     num_rounds, done = 0, []
-    blocks = np.split(data[1], (90, 180, 180, 270))  # of which one is empty
+    blocks = np.split(data[1], (90, 180, 180, 270))  # one block is empty
 
     def read():
         nonlocal num_rounds

@@ -56,7 +56,7 @@ def test_arrays_of_every_kind(kind):
 
 
 NAN = np.float32("nan")
-PADDED = (  # labels, scores, mask, weights; what is masked is NaN
+PADDED = (  # labels, scores, mask, weights; masked entries are NaN
     np.array([[1, 0, NAN]]),
     np.array([[0.1, 0.2, NAN]], np.float32),
     np.array([[True, True, False]]),

@@ -28,9 +28,10 @@ def quantiles(level, freedom):
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
 def test_quantiles_of_t(level):
-    """They are those of scipy for every number of equal lists, and of unequal ones.
+    """They agree with scipy for every number of equal lists, and of unequal lists.
 
-    These have degrees of freedom below 1 and between integers; near 0, they are infinite.
+    Unequal lists have degrees of freedom below 1 and between integers; near 0, they are
+    infinite.
     """
     stdtrit = pytest.importorskip("scipy.special").stdtrit
     lists = np.concatenate([np.arange(2, 200), np.geomspace(200, 1e6, 40).astype(int)])
@@ -42,7 +43,7 @@ def test_quantiles_of_t(level):
 
 
 def test_t_of_a_few_lists():
-    """By hand: the mean of 0, 1 and 1 is 2/3 ± 4.3027 · 1/3."""
+    """The mean of 0, 1 and 1 is 2/3 ± 4.3027 · 1/3, by hand."""
     result = state_of([0.0, 1.0, 1.0]).confidence_interval(method="t")
     np.testing.assert_allclose(result, 2 / 3 + 4.302653 / 3 * np.r_[-1, 1], 1e-5)
     assert state_of([0.5]).confidence_interval(method="t") == (-np.inf, np.inf)
@@ -65,7 +66,7 @@ def test_wilson_by_hand():
 
 @jax.jit
 def wilson(state):
-    """Where it cannot raise."""
+    """Returns Wilson's interval inside `jax.jit`, which cannot raise."""
     return state.confidence_interval(method="wilson")
 
 
@@ -82,7 +83,7 @@ def wilson(state):
     ids=str,
 )
 def test_wilson_is_for_hits(values, weights):
-    """For other values it raises, and is NaN where it cannot raise."""
+    """For other values it raises, or is NaN inside `jax.jit`."""
     state = shares_of(values, weights)
     with pytest.raises(ValueError, match="not all 0 or 1.* 't', or 'auto'"):
         state.confidence_interval(method="wilson")
@@ -90,7 +91,7 @@ def test_wilson_is_for_hits(values, weights):
 
 
 def test_unequal_weights():
-    """By hand: the weights 2, 1 and 1 make 16/6 lists, for every method."""
+    """The weights 2, 1 and 1 make 16/6 lists, for every method."""
     values, weights = np.array([0.2, 0.9, 0.4]), np.array([2.0, 1.0, 1.0])
     state = state_of(values, weights)
     mean, error, size = exact(values, weights)
@@ -120,7 +121,7 @@ def test_one_list_with_nearly_all_weight():
 
 
 def test_auto_decides_for_each_cutoff():
-    """Wilson where values are hits, t beside it; also where merged, jitted and stacked."""
+    """Hits take Wilson's, other cutoffs t; also if merged, jitted and stacked."""
     values = np.array([[1.0, 1.0], [0.0, 0.5], [1.0, 1.0]])
     state = shares_of(values)
     states = [state, state.merge(state)]
@@ -137,7 +138,7 @@ def test_auto_decides_for_each_cutoff():
 
 
 def test_a_geometric_mean_takes_t():
-    """Its sums are of logarithms, of which 0 and 1 are no hits."""
+    """Its sums are of logarithms, and logarithms of 0 and 1 are no hits."""
     state = lists_of([1.0, np.e, 1.0], is_share=True).geometric_mean()
     assert state.sum_w_fractional.round() == 0
     for bounds in zip(
@@ -237,7 +238,7 @@ def test_numbers_on_the_host_are_those_of_states(kind, undefined):
     defined = np.array([1, 1, 0, 1, 1, 1, 0, 1], bool)
     columns = [rng.random(8), rng.random(8) > 0.5, np.full(8, 0.3), 1e3 * rng.random(8)]
     columns.append(np.where(np.arange(8) == 1, np.nan, columns[0]))
-    # Squares of these, or sums, are beyond float32.
+    # Squares or sums of the following values are beyond float32.
     columns += [1e25 * rng.random(8), 1e-25 * rng.random(8)]
     columns += [np.full(8, 3e38)] * (kind is jrm.Mean)
     values = np.where(defined[:, None], np.stack(columns, 1), 0).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What is known of the items of a catalogue: exact means, errors, and drivers."""
+"""Columns of the items of a catalogue: exact means, errors, and drivers."""
 
 import dataclasses
 import functools
@@ -24,7 +24,7 @@ def label_times_groups(items):
 
 
 def is_majority(items):
-    """Whether items are members of the first group."""
+    """True for members of the first group."""
     return items.columns["groups"][..., 0] > 0.5
 
 
@@ -73,7 +73,7 @@ def test_wrong_ids_and_groups(problem):
 
 
 def price(items):
-    """What an item costs."""
+    """The price of an item."""
     return items.columns["price"]
 
 
@@ -91,7 +91,7 @@ def mean_log_price(ranking, *, k=None):
 
 @jrm.metric(item_columns=("price",))
 def relevant_price(ranking, *, k=None):
-    """The price of relevant items at the first ranks, over that of all relevant ones."""
+    """The price of relevant items at the first ranks, over all relevant items' price."""
     ks = ranking.cutoffs(k)
     found = ranking.expected_sum(price_if_relevant, jrm.positions(), ks)
     total = ranking.pool_sum(price_if_relevant)[..., None]
@@ -99,12 +99,12 @@ def relevant_price(ranking, *, k=None):
 
 
 def price_if_relevant(items):
-    """What an item costs, if it is relevant."""
+    """The price of an item if it is relevant, else 0."""
     return jnp.where(items.relevant(1), items.columns["price"], 0)
 
 
 def log_of_price(items):
-    """The logarithm of what an item costs, which no total of prices knows."""
+    """The logarithm of the price of an item, which no total of prices knows."""
     return jnp.log(items.columns["price"])
 
 
@@ -163,7 +163,7 @@ def all_sources(k):
 
 @pytest.mark.parametrize("k", CUTS)
 def test_own_prices_are_means_over_all_orders(k):
-    """Of a group across the cut, of unlisted items, and of a prepared column."""
+    """It holds for groups across the cut, for unlisted items, and for prepared columns."""
     ks = tuple(n for n in CUTS if n <= k)
     means = np.stack(
         [
@@ -189,7 +189,7 @@ def test_a_logarithm_of_prices_is_not_linear():
 
 
 def test_a_metric_that_is_younger_than_the_ranking():
-    """What it prepares was not made, and prices are not read in its place."""
+    """Its prepared column was not made, and prices are not read in its place."""
     how = {"item_columns": {"price": PRICES}}
     rankings = [
         jrm.rank_ids(WANTED, **how),
@@ -209,7 +209,7 @@ def test_a_metric_that_is_younger_than_the_ranking():
 
 
 def test_prices_over_devices_and_in_jit():
-    """Of items that devices share, and of a function that is compiled."""
+    """Devices may share the items, and the function may be compiled."""
     over_items = functools.partial(jrm.rank_scores, items_axis="items", k=3)
     mesh = make_mesh((2,), ("items",))
     scores = np.concatenate([SCORES, SCORES[:, :1]], axis=1)  # 8 items, 4 on a device
@@ -235,7 +235,7 @@ def test_prices_over_devices_and_in_jit():
 
 
 def test_drivers_read_prices(users):
-    """Of all items, of parts, of candidates, and by ids that are no rows."""
+    """Items may come whole, in parts, or as candidates, and with ids that are no rows."""
     names, ids = ("mean_price@3", "recall@3"), [f"film {i}" for i in range(14)]
     prices = np.arange(14) ** 2 + 1.0
     by_id = dict(zip(reversed(ids), reversed(prices), strict=True))
@@ -270,7 +270,7 @@ def users():
         [i for i in rng.permutation(14)[:4].tolist() if i not in own]
         for own in relevant
     ]
-    seen[6] = [*seen[6], *relevant[6]]  # what was seen cannot be found
+    seen[6] = [*seen[6], *relevant[6]]  # items that were seen cannot be found
     groups = rng.choice([0, 1, 0.5], (14, 2)).astype(np.float32)
     return {
         "model": (queries.astype(np.float32), items.astype(np.float32)),
@@ -340,7 +340,7 @@ def test_users_that_count(users, is_cut):
 
 
 def test_a_ratio_counts_a_query_once():
-    """A ratio of sums says for each cutoff where it is defined, other metrics once."""
+    """A ratio of sums says for each cutoff if it is defined, other metrics say it once."""
     weights, known = np.ones(2), np.ones(2, bool)
     hits = jrm.PerList(np.array([[1.0, 2.0], [0.0, 0.0]]), weights, known)
     ratio = hits.over(jrm.PerList(np.array([[0.0, 2.0], [0.0, 0.0]]), weights, known))
@@ -374,7 +374,7 @@ def test_embeddings(users, tmp_path):
 
 @pytest.mark.parametrize("kind", [dict, pandas.Series])
 def test_joined_documents_have_prices(kind):
-    """Of documents that nobody judged too; where they tie, of every order."""
+    """Unjudged documents have prices, too, and values are means over all orders of ties."""
     names = "abcdefg"
     prices = kind(dict(zip(names, PRICES, strict=True)))
     runs = {
@@ -398,7 +398,7 @@ def test_joined_documents_have_prices(kind):
 
 
 def test_a_document_without_a_price():
-    """It is named, where a metric reads prices."""
+    """It is named if a metric reads prices."""
     joined = jrm.join(
         {"q": {"a": 1}}, {"q": ["a", "b"]}, item_columns={"price": {"a": 1}}
     )

@@ -136,7 +136,7 @@ ORDERED = [x for x in POLICIES if x != "expected"]
 
 @pytest.mark.parametrize("ties", long_but(("stable",), ORDERED))
 def test_items_of_catalogues(rng, ties):
-    """Items are ids; those that tie, −inf and NaN are ranked as they are in rows."""
+    """Items are ids; ties, −inf and NaN are ranked as in rows."""
     items, lowest = 300, np.finfo(np.float32).min
     scores = rng.integers(-9, 1, (LISTS, items)).astype(np.float32)
     scores[1:] = rng.choice(

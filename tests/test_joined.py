@@ -20,7 +20,7 @@ OPTIONS = [
         ("expected", "trec"), (None, 3), ("zero", "skip")
     )
 ]
-# Metrics that are read from places, and those that ask for more where documents tie.
+# Metrics that are read from places, and metrics that need more if documents tie.
 NAMES = ("recall@1,5", "ndcg", "bpref", "fall_out@3", "gm_map")
 NEED_ALL = (
     *("ap(denominator=hits)", "residual(of=rbp)@3"),
@@ -128,7 +128,7 @@ def test_places_are_those_of_loops(rng, options, form):
 def test_condensed_lists_are_those_of_judged_documents(rng, options, form):
     """The first documents of the run are kept, and of these the ones that were judged."""
     qrels, run = draw(rng)
-    run["q3"] = {"unseen": 1.0}  # of which nothing is left
+    run["q3"] = {"unseen": 1.0}  # nothing of it is left
     kept = {
         query: {
             doc: run[query][doc]
@@ -171,7 +171,7 @@ def same_values(ours, theirs):
 @pytest.mark.long
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_values_are_those_of_packed_lists(rng, options):
-    """Metrics agree with those of all documents, which only a few of them read."""
+    """Metrics agree with metrics of all documents, which only a few of them read."""
     integers = options["missing"] == "zero"
     qrels, run = draw(rng, integers=integers)
     sides = sides_of("frames" if integers else "dicts", qrels, run)
@@ -230,7 +230,7 @@ def test_an_evaluation_has_values_states_and_ids(rng):
     texts = joined.signature((*NAMES, "11pt_avg"), "skip")
     for name, text in evaluation.signature.items():
         assert text == texts[name].replace("|def", "|weights:given|def")
-    # Documents tie in some lists, of which this metric reads one order.
+    # Documents tie in some lists, and this metric reads one order of them.
     (remark,) = evaluation.remarks
     assert "and 11pt_avg has no formula" in remark
     assert not joined.evaluation("ndcg").remarks
@@ -321,7 +321,7 @@ def test_blocks_hold_every_list_once(rng):
 
 
 def test_options_that_xla_does_not_know_are_left_out(monkeypatch):
-    """So are those that XLA_FLAGS sets; platforms but CPU have none."""
+    """Options that XLA_FLAGS sets are left out, too; platforms but CPU have no options."""
     monkeypatch.setattr(one_off, "_CPU_OPTIONS", {"xla_of_no_version": True})
     of_platform, level = one_off._options.__wrapped__, one_off._LEVEL
     monkeypatch.delenv("XLA_FLAGS", raising=False)

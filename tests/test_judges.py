@@ -23,7 +23,7 @@ SAMPLE = [31, 2, 17, 8, 25, 11, 39, 0, 5, 22, 14, 36]
 
 
 def labelled(rng, shift=0.1):
-    """Returns values of people by id, for 12 lists, and those of a judge, for 40."""
+    """Returns values of people by id, for 12 lists, and values of a judge, for 40."""
     values, noise = rng.random((2, 40), np.float32)
     judge = 0.7 * values + 0.3 * noise + shift
     human = {IDS[i]: float(values[i]) for i in SAMPLE}
@@ -97,7 +97,7 @@ def without(values, gaps):
 @pytest.mark.parametrize("has_clusters", [False, True])
 @pytest.mark.parametrize("has_weights", [False, True])
 def test_loops(rng, has_weights, has_clusters):
-    """The estimate, λ, errors and worth are those of loops, with weights and clusters."""
+    """The estimate, λ, errors and worth agree with loops, with weights and clusters."""
     human, judge = labelled(rng)
     weights = dict(zip(IDS, rng.gamma(2, size=40).astype("f4").tolist(), strict=True))
     # Twelve clusters, some of labelled lists alone, of others alone, or of both.
@@ -143,7 +143,7 @@ def test_judge_that_is_no_help(rng):
 
 
 def test_judge_that_is_people(rng):
-    """Of a judge that says what people say, λ is N/(n + N) but for the sample's variance."""
+    """If a judge agrees with people, λ is N/(n + N) but for the sample's variance."""
     _, judge = labelled(rng)
     human = {name: judge[name] for name in IDS[:12]}
     result = jrm.prediction_powered(human, judge)
@@ -162,9 +162,9 @@ def test_judge_that_is_people(rng):
             np.mean(others)
         )
         assert wide.judge.std_error == pytest.approx(error)
-        # Resamples, some of which have a smaller λ, vary more than t allows for.
+        # Resamples vary more than t allows for, because some have a smaller λ.
         assert 2 * error < wide.high - wide.difference < 1 and wide.p < 0.05
-    # A judge that is off by as much everywhere is as good.
+    # A judge that is off by a constant is as good.
     shifted = {name: x - 0.5 for name, x in judge.items()}
     other = jrm.prediction_powered(human, shifted)
     assert other.mean == pytest.approx(result.mean)
@@ -328,7 +328,7 @@ def test_compare_takes_a_judge_as_it_takes_people(rng):
 
 
 def test_bootstrap_of_people_and_judge(rng):
-    """p and the interval are those of resamples in loops, each with a λ of its own."""
+    """p and the interval agree with resamples in loops, each with a λ of its own."""
     human, judge = (differences_of(x) for x in two_systems(rng))
     weights = {name: 0.5 + rng.random() for name in IDS}
     zero = [measured(dict.fromkeys(x, 0.0), weights) for x in (human, judge)]
@@ -350,11 +350,11 @@ def test_bootstrap_of_people_and_judge(rng):
     g, v = (np.array([x[name] for name in others]) for x in (judge, weights))
 
     def estimate(a, b):
-        """Of resamples in which the lists are drawn a and b times."""
+        """Returns the mean and error of a resample that draws the lists a and b times."""
         drawn_g, drawn_v = np.repeat(g, b), np.repeat(v, b)
         rows = *(np.repeat(x, a) for x in (y, f, w)), drawn_g, drawn_v
         mean, _, pulls, other = estimate_of(*rows)
-        # The leverage of the judge's lists is that of the sample.
+        # The leverage of the judge's lists is their leverage in the sample.
         other *= (1 - drawn_v / drawn_v.sum()) / (1 - np.repeat(v / v.sum(), b))
         return mean, np.sqrt(pulls @ pulls + other @ other)
 
@@ -478,7 +478,7 @@ def test_coverage():
 
 
 def test_compare_leaves_out_lists_that_do_not_count(rng):
-    """With "skip", a list counts where people and judge define it for both systems."""
+    """With "skip", a list counts if people and judge define it for both systems."""
     human, judge = two_systems(rng)
     gaps = {"old": ["q2"], "new": []}, {"old": ["q3"], "new": ["q8"]}
     people, judged = (

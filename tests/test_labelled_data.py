@@ -72,7 +72,7 @@ CALLS = {
     "clusters": ("list", np.array([5, 5, 7]), lambda x: jrm.compare([0.1, 0.2, 0.5], [0.3, 0.3, 0.4], clusters=x, test="t")),
     "clusters of lists": ("list", np.array([5, 5, 7]), lambda x: lists_of([0.1, 0.2, 0.5]).cluster(x)),
 }  # fmt: skip
-# What a call does not read in the form of a dict, since a dict is a pytree or no array.
+# The data that calls do not read from a dict, since a dict is a pytree or no array.
 NO_DICTS = ("attributes", "items", "queries", "items of a model", "users of a model")
 
 
@@ -86,7 +86,7 @@ def leaves(result):
 
 
 def forms_of(data, unit):
-    """The same data under its labels, in another order than that of ids."""
+    """Returns the same data under its labels, in another order than the order of ids."""
     order = [i for i in ORDER if i < len(data)]
     index = pandas.Index(order)
     make = pandas.Series if data.ndim == 1 else pandas.DataFrame
@@ -154,7 +154,7 @@ def test_matrices_of_scores():
 
 
 def test_users_of_pairs():
-    """Users of pairs are those with one, and those of lists all that there are."""
+    """Pairs name the users that have one, and lists name all users."""
     model, pairs = RNG.random((6, 5)), [(1, 2), (4, 0)]
     users, items = map(list, zip(*pairs, strict=True))
     matrix = scipy.sparse.csr_array((np.ones(2), (users, items)), shape=(6, 5))
@@ -202,7 +202,7 @@ A_IDS, B_IDS = [3, 1, 2, 0], [2, 3, 0, 1]
 MORE = {"mrr": [*B["mrr"], 0.4, 0.7], "p@1": [*B["p@1"], 1.0, 0.0]}
 
 
-# What reads the values of lists of two systems.
+# The calls that read the values of lists of two systems.
 READERS = {
     "compare": jrm.compare,
     "systems": lambda a, b: jrm.compare(jrm.Systems({"a": a, "b": b})),
@@ -226,7 +226,7 @@ COLUMNS = (
 
 @pytest.mark.parametrize("name", READERS)
 def test_values_of_lists(name):
-    """A column of ids is none of the metrics, in any form that frames are written in."""
+    """A column of ids is not a metric, in any form that frames are written in."""
     read = READERS[name]
     of_b = ([*B_IDS, 8, 9], MORE) if name == "judge" else (B_IDS, B)
     sides = (A_IDS, A), of_b
@@ -282,14 +282,14 @@ def test_groups_are_called_what_they_were():
     frame = pl.DataFrame({"user": users, "day": forms[8][1]})
     assert list(EVALUATION.by(frame)) == of_zone[:2]
     assert jrm.pack(forms[8][1]).ids.tolist() == of_zone[:2]
-    # Of each task, there is a list.
+    # Each task has one list.
     tasks = frame.rename({"day": "task"}).with_columns(mrr=pl.Series([0.1, 0.2, 0.3]))
     for table in (tasks, pandas.DataFrame(tasks.to_dict(as_series=False))):
         assert {record.task for record in jrm.Systems(table).records} == {*of_zone[:2]}
 
 
 def test_written_frames():
-    """What `to_frame` writes is read through CSV, too; ids that no name says raise."""
+    """Frames of `to_frame` are read through CSV, too; ids that no name says raise."""
     frames = [
         jrm.to_frame({key: lists_of(np.array(x)) for key, x in of.items()}, ids)
         for ids, of in ((A_IDS, A), (B_IDS, B))
@@ -298,7 +298,7 @@ def test_written_frames():
     texts = [x.to_csv() for x in frames]
     forms = (
         [pandas.read_csv(io.StringIO(x), index_col=0) for x in texts],
-        # The numbers of rows beside ids are none.
+        # Numbers of rows are no ids if there is a column of ids.
         [pandas.read_csv(io.StringIO(x.reset_index().to_csv())) for x in frames],
     )
     for a, b in forms:

@@ -32,11 +32,11 @@ def setting(name, cases, ks, ties=None, weigh_items=True, marks=()):
     return pytest.param(cases, ks, ties, weigh_items, id=name, marks=marks)
 
 
-# A law of rankings, which `lax.top_k` cuts, is tested on every metric with a cutoff that needs
-# no column. What cut rankings carry along is tested on a metric of each column; the program
-# of these metrics, which is smaller, serves where a law has to compile its own, or where
-# what it is about is the ranking alone. `test_brute_force.py` compares every metric with
-# loops, which read neither padding, nor scores but for their order, nor other cutoffs.
+# A law of rankings, which `lax.top_k` cuts, is tested on every metric with a cutoff that
+# needs no column. The columns that cut rankings carry along are tested on a metric of each
+# column; the smaller program of these metrics serves if a law has to compile its own, or is
+# about the ranking alone. `test_brute_force.py` compares every metric with loops, which
+# read neither padding, nor scores but for their order, nor other cutoffs.
 ALWAYS = setting("top-k", OF_LABELS, KS)
 CARRIED = ("judged", "group_recall", "propensity_scored_ndcg", "subtopic_recall")
 FEW_CASES = FEW | {name: case for name, case in CUT.items() if name in CARRIED}
@@ -62,7 +62,7 @@ def law(*settings, always=ALWAYS):
 
 @pytest.fixture
 def weigh_items():
-    """Whether weights are per item, which every path must carry along, or per list."""
+    """True if weights are per item, which every path must carry along, and not per list."""
     return True
 
 
@@ -79,7 +79,7 @@ def lists_of(cases, ks, ties, data, **changes):
 
 
 def assert_same(actual, expected, limit=1e-6):
-    """Asserts that two results of `measure` hold the same numbers, of which none is NaN."""
+    """Asserts that two results of `measure` hold the same numbers, without NaN."""
     chex.assert_trees_all_equal_dtypes(actual, expected)
     jax.tree.map(lambda x: np.testing.assert_(not np.isnan(x).any()), actual)
     chex.assert_trees_all_close(actual, expected, rtol=limit, atol=limit)
@@ -117,7 +117,7 @@ def test_padding_is_never_read(cases, ks, ties, data):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore:weights is nan")  # the remark on what was meant
+@pytest.mark.filterwarnings("ignore:weights is nan")  # the remark on a likely mistake
 @law(*OTHERS, always=FEWER)
 def test_all_ways_to_mask_agree(cases, ks, ties, data):
     """A mask, a negative label, a NaN label and an item weight of 0 all mean padding."""
@@ -138,7 +138,7 @@ def test_all_ways_to_mask_agree(cases, ks, ties, data):
 def test_own_calls_and_evaluate(data):
     """A metric called by itself has the value that it has among others.
 
-    `evaluate` agrees with its three steps, where undefined lists are left out.
+    `evaluate` agrees with its three steps if undefined lists are left out.
     """
     measured, read = lists_of(FEW_CASES, ALL_KS, None, data), {}
     for name, case in FEW_CASES.items():
@@ -167,7 +167,7 @@ def test_any_leading_axes(data):
 
 
 def factors(name, lists, data):
-    """What the metric multiplies weights by, which is mostly 1; for ratios, by cutoff."""
+    """The factors by which a metric multiplies weights, mostly 1; for ratios, by cutoff."""
     ks = KS if lists.cutoff_weights else (None,)
     if lists.cutoff_weights and lists.values.shape[-1] == len(ALL_KS):
         ks = ALL_KS
@@ -183,7 +183,7 @@ def by_list(x, factor):
 @pytest.mark.long
 @law(UNCUT, *OTHERS, always=FEWER)
 def test_list_weights(cases, ks, ties, data):
-    """`list_weights` replaces the weight of a list, which is undefined where it is 0."""
+    """`list_weights` replaces the weight of a list, which is undefined for the weight 0."""
     list_weights = np.linspace(0, 2, LISTS).astype(np.float32)
     list_weights[6] = 0
     weighted = lists_of(cases, ks, ties, data, list_weights=list_weights)

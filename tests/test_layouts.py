@@ -125,7 +125,7 @@ def test_item_weights_on_every_source(source, rng):
     ],
 )
 def test_whole_lists_on_every_source(source, ties, problem):
-    """Sources agree without a cutoff, where a catalogue counts places.
+    """Sources agree without a cutoff, although a catalogue counts places then.
 
     With k=None it holds relevant items alone. A share is of all items, listed or not.
     """
@@ -135,7 +135,7 @@ def test_whole_lists_on_every_source(source, ties, problem):
 
 @pytest.mark.parametrize("kind", ["places", "catalog", "sharded"])
 def test_what_sources_refuse(kind, problem):
-    """A metric raises where a source does not know what it reads."""
+    """A metric raises if a source does not know the metric's inputs."""
 
     def check(ranking):
         for name, case in EVERY.items():

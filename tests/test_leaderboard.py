@@ -19,7 +19,7 @@ stats = LateImport("scipy.stats")
 
 
 def test_tau_ap_by_hand():
-    """It is that of worked examples, 1 and −1 at its ends, and asymmetric."""
+    """It agrees with worked examples, is 1 and −1 at its ends, and is asymmetric."""
     # Ranks 2, 3 and 4 have 1 of 1, 1 of 2 and 3 of 3 systems above them in order.
     assert jrm.tau_ap("acbd", "abcd") == pytest.approx(2 / 3 * (1 + 1 / 2 + 1) - 1)
     assert jrm.tau_ap("dabc", "abcd") == pytest.approx(2 / 3 * (0 + 1 / 2 + 2 / 3) - 1)
@@ -40,14 +40,14 @@ def ranks_of(means):
 
 
 def near(share, expected, samples):
-    """Whether shares of random samples, also of `samples`, are as close as they should."""
+    """True if shares are as close as two shares of this many random samples should be."""
     slack = 5 * np.sqrt(2 * np.maximum(expected * (1 - expected), 1e-3) / samples)
     return (np.abs(np.asarray(share) - expected) < slack).all()
 
 
 @pytest.mark.parametrize("lists", [4, MANY])
 def test_draws_are_those_of_a_multivariate_t(rng, lists):
-    """Order, P matrix and ranks are those that SciPy draws from the errors of the means."""
+    """Order, P matrix and ranks agree with SciPy's draws from the errors of the means."""
     values = near_systems(rng, lists, 4)
     values["same"] = values["s1"]
     weights = rng.gamma(3, size=lists)
@@ -58,7 +58,7 @@ def test_draws_are_those_of_a_multivariate_t(rng, lists):
     means = np.average(table, axis=1, weights=weights)
     np.testing.assert_allclose(board.means, means, rtol=1e-6)
     assert board.ranks.tolist() == ranks_of(means).tolist() and board.lists == lists
-    # The covariance of the means is that of the means without single lists.
+    # The covariance of the means comes from the means without single lists.
     n_eff = weights.sum() ** 2 / (weights**2).sum()
     kept = 1 - np.eye(lists)
     changes = (kept * weights) @ table.T / (kept @ weights)[:, None] - means
@@ -133,7 +133,7 @@ def indices_of(board, comparison):
 
 
 def test_p_is_that_of_comparisons(rng):
-    """The p of each pair is that of `compare`, exact and random, corrected for all."""
+    """The p of each pair equals the p of `compare`, exact and random, corrected for all."""
     for lists in (9, 14, MANY):
         values = near_systems(rng, lists, 5, 0.1)
         values["s2"] = values["s2"].round(1)
@@ -144,7 +144,7 @@ def test_p_is_that_of_comparisons(rng):
             assert board.p_corrected[pair] == pytest.approx(expected.p_corrected, 1e-4)
             assert board.p_corrected[pair[::-1]] == board.p_corrected[pair]
         assert len({x.p for x in comparisons}) > 3
-    # Of ratios, values and weights are swapped.
+    # For ratios, values and weights are swapped.
     weights = rng.lognormal(size=(3, 9))
     values = weights * rng.random((3, 9)) + np.arange(3)[:, None]
     ratios = {
@@ -189,7 +189,7 @@ def test_equal_systems(rng):
 
 
 def test_lower_is_better_turns_the_order(rng):
-    """It is that of the negated values, for metrics that say so and for `lower`."""
+    """It equals the board of negated values, for metrics that say so and for `lower`."""
     values = near_systems(rng)
     few = functools.partial(jrm.leaderboard, samples=50)
     board = few(values, lower=True)
@@ -206,7 +206,7 @@ def test_lower_is_better_turns_the_order(rng):
 
 
 def test_tasks_weigh_the_same(rng):
-    """A mean over tasks is that of their means, and its error that of independent tasks."""
+    """Tasks count the same in a mean, and its error takes them as independent."""
     near, far = near_systems(rng, 10), near_systems(rng, 30)
     board = jrm.leaderboard({x: {"near": near[x], "far": far[x]} for x in near})
     means = {x: (near[x].mean() + far[x].mean()) / 2 for x in near}
@@ -222,7 +222,7 @@ def test_tasks_weigh_the_same(rng):
     )
     margin = np.sqrt(sum(np.array(variances))) * stdtrit(freedom, 0.975)
     np.testing.assert_allclose((board.highs - board.lows) / 2, margin, rtol=0.05)
-    # p of two systems is that of one list of weighted differences.
+    # The p of two systems equals the p of one list of weighted differences.
     a, b = board.systems[0], board.systems[-1]
     near, far = ({x: y[x][:8] for x in (a, b)} for y in (near, far))
     far = {x: y[:4] for x, y in far.items()}
@@ -299,7 +299,7 @@ def test_lists_are_paired_by_ids(rng):
 
 
 def test_undefined_lists():
-    """With "skip", a leaderboard is that of the lists that are defined for all systems."""
+    """With "skip", a leaderboard reads only the lists that are defined for all systems."""
     a, b, c = [0.1, 0.4, 0.2, 0.6], [0.9, 0.3, 0.5, 0.5], [0.5, 0.5, 0.1, 0.2]
     defined = {"a": [1, 1, 1, 0], "b": [0, 1, 1, 1], "c": [1, 1, 1, 1]}
     values = {"a": a, "b": b, "c": c}
@@ -350,7 +350,7 @@ def test_ratios_whose_weights_differ(rng):
 
 
 def test_weights_that_differ_have_one_error(rng):
-    """Student's p and intervals are those of `compare`, for systems with seeds."""
+    """Student's p and intervals agree with `compare`, for systems with seeds."""
     weights = rng.lognormal(0, 1, 12)
     runs = 0.2 + 0.1 * (rng.normal(size=12) + rng.normal(size=(3, 5, 12)))
     systems = {
@@ -389,11 +389,11 @@ def test_seeds_are_drawn_with_lists(rng):
     np.testing.assert_allclose(board.means, [values[x].mean() for x in board.systems])
 
 
-# What Student's t says of the difference of two systems.
+# Student's t for the difference of two systems.
 
 
 def two_systems(rng, probability, lists=10):
-    """Draws two systems of which the second is better with this probability."""
+    """Draws two systems; the second is better with this probability."""
     a, change = rng.random(lists), rng.normal(size=lists)
     error = change.std(ddof=1) / np.sqrt(lists)
     change += error * stdtrit(lists - 1, probability) - change.mean()

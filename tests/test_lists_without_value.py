@@ -37,7 +37,7 @@ SIGNS = (0x7FC00000, 0xFFC00000)
 
 
 def draw_lists(seed=5, shape=(LISTS, ITEMS)):
-    """Labels, scores of which some tie, and a mask; the items 1, 2 and 3 are relevant."""
+    """Draws labels, scores with some ties, and a mask; items 1, 2 and 3 are relevant."""
     rng = np.random.default_rng(seed)
     labels = np.zeros(shape, np.float32)
     labels[:, 1:4] = 1, 2, 1
@@ -85,7 +85,7 @@ def by_scores(scores, names=WHOLE, **how):
 
 
 def from_table(scores, items):
-    """Scores that a similarity looks up, so that a query has no part in those of others."""
+    """Looks scores up as a similarity, so that a query has no part in others' scores."""
     return jnp.take(scores, items[:, 0], axis=-1)
 
 
@@ -129,7 +129,7 @@ EAGER = ("rows None", "packed", "relax", "scores", "catalog, cut")  # each sourc
 
 
 def same_bits(actual, expected):
-    """Whether arrays have the same bits."""
+    """True if arrays have the same bits."""
     x, y = (np.asarray(a) for a in (actual, expected))
     return x.dtype == y.dtype and x.tobytes() == y.tobytes()
 
@@ -166,7 +166,7 @@ def test_one_nan_in_one_list(way):
 
 @pytest.mark.long
 def test_every_metric(rng):
-    """Only counts of the pool, and of what was retrieved, stay numbers."""
+    """Only counts of the pool, and of retrieved items, stay numbers."""
     problem = draw(rng)
     cases = {name: case for name, case in EVERY.items() if case.has_k}
     then = functools.partial(jrm.measure, metrics((1, 3), cases=cases))
@@ -181,7 +181,7 @@ MEANS = ("ndcg@3", "recall@1,3")
 
 @pytest.mark.long
 def test_what_is_not_read_changes_nothing():
-    """Neither masked scores, nor those of items without a rank, nor lists of weight 0."""
+    """Scores of masked or unretrieved items, and lists of weight 0, change nothing."""
     scores, is_read = SCORES.copy(), np.ones(SCORES.shape, bool)
     scores[BAD, 2], is_read[BAD, 2] = nan(SIGNS[1]), False
     weights = (np.arange(LISTS) != BAD).astype(np.float32)
@@ -199,12 +199,13 @@ def test_what_is_not_read_changes_nothing():
         ):
             assert same_bits(x, y), options
         assert all(np.isfinite(x.compute()).all() for x in of_nan.values())
-    # Neither do masked items of a catalogue that is streamed, and labelled by attributes.
+    # Masked items of a streamed catalogue, labelled by attributes, change nothing either.
     how = {"names": STOPS, "relevant": BY_ATTRIBUTES, "item_mask": is_read.all(0)}
     of_nan, of_numbers = (catalog(x, **how) for x in (scores, SCORES))
     for name, lists in of_numbers.items():
         assert same_bits(of_nan[name].values, lists.values), name
-    # Neither do lists of one class, or in which chance is right, without weight in a mean.
+    # Lists of one class, or in which chance is right, have no weight in a mean and change
+    # nothing.
     labels = LABELS * (weights[:, None] > 0)
     for metric in (
         jrm.gauc,
@@ -250,7 +251,7 @@ def test_states_tables_and_comparisons():
 
 @pytest.mark.long
 def test_lists_of_ids_and_pooled_items():
-    """What reads the order of a ranking, or all items as one list, has no value either."""
+    """Functions of a ranking's order, or of all items as one list, have no value either."""
     scores = SCORES.copy()
     scores[BAD, 2] = nan(SIGNS[1])
     rankings = [
@@ -367,7 +368,7 @@ def test_layouts_of_gains(weights):
 
 @pytest.mark.long
 def test_the_host_raises(tmp_path):
-    """Drivers, `join` and the command name the list, and what to pass."""
+    """Drivers, `join` and the command name the list, and an argument that helps."""
     match = "b' has a gain that overflows.*gain_fn=linear_gain.*log1p"
     joined = jrm.join(PLAYS, RUN)
     for names in (("ndcg@10", "mrr"), ("tau", "p_plus(gain_fn=exponential_gain)")):

@@ -16,7 +16,7 @@ from jax_rank_metrics._ground import arithmetic
 
 
 def draw(rng, items, lists=3):
-    """Draws distinct scores, padding, and graded labels; those of one list are not whole."""
+    """Draws distinct scores, padding, and graded labels; one list has fractions."""
     labels = rng.integers(-1, 4, (lists, items)).astype(np.float32)
     labels[-1] /= 2
     scores = rng.permuted(np.broadcast_to(np.arange(items), labels.shape), axis=-1)
@@ -143,7 +143,7 @@ def test_packed_lists_of_any_length(rng):
 
 @pytest.mark.long
 def test_subnormal_scores_of_long_lists(rng):
-    """Subnormal scores differ, although processors flush them where floats are compared."""
+    """Subnormal scores differ, although processors flush them when floats are compared."""
     bits = np.arange(1, 12001, 2, dtype=np.int32)  # the least two tie
     bits = rng.permuted(np.tile(bits, (3, 1)), axis=-1)
     scores = bits.view(np.float32)

@@ -1,4 +1,4 @@
-"""Bounds for a margin: how often they pass what is worse, by exact sums, and their p."""
+"""Bounds for a margin: how often they pass a worse system, by exact sums, and their p."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from jax_rank_metrics._verdicts.inference.margin_bounds import MarginBounds
 
 
 def of_hits(losses, gains, lists):
-    """Returns the bounds of hits of which so many were lost and gained, in closed form."""
+    """Returns the bounds for numbers of hits that were lost and gained, in closed form."""
     mean = (gains - losses) / lists
     moments = [
         (losses * (-1 - mean) ** i + gains * (1 - mean) ** i) / lists
@@ -31,7 +31,7 @@ def of_hits(losses, gains, lists):
 
 
 def false_passes(lists, lost, gained):
-    """Sums the probabilities of samples that pass, where the true loss is the margin."""
+    """Sums the probabilities of samples that pass, if the true loss is the margin."""
     most = int(lists * (lost + gained) + 12 * (lists * (lost + gained)) ** 0.5 + 12)
     losses, gains = np.mgrid[
         : min(lists, most) + 1, : min(lists, most) * (gained > 0) + 1
@@ -62,7 +62,7 @@ def test_false_passes_of_hits(every):
 
 
 def test_closed_form_of_hits(rng):
-    """The bounds of hits that the sums above take are those of their differences."""
+    """The bounds of hits that the sums above take equal the bounds of their differences."""
     for losses, gains, lists in ((0, 0, 30), (3, 1, 30), (20, 7, 80)):
         differences = np.repeat(
             [-1.0, 1.0, 0.0], [losses, gains, lists - losses - gains]
@@ -112,7 +112,7 @@ def test_p_is_where_the_bound_meets_the_margin(rng, kind):
 
 
 def test_margins_of_lists_that_all_agree():
-    """They pass where there are lists enough for a loss to have shown, and not before."""
+    """They pass if there are enough lists for a loss to have shown, and not before."""
     for lists, passes in ((20, False), (160, True)):
         for values in (np.ones(lists, bool), np.zeros(lists, bool)):
             asked = {"test": "t", "margin": 0.05, "alternative": "greater"}
@@ -127,7 +127,7 @@ def test_margins_of_lists_that_all_agree():
 
 
 def test_plans_of_a_margin(rng):
-    """Equal systems pass as often as planned, of as many lists as the plan asks for."""
+    """Equal systems pass as often as planned, with the number of lists of the plan."""
     noise = rng.laplace(scale=0.5**0.5, size=(160, 2000))
     column = noise[:, :1]
     arguments = np.ones((160, 1)), np.full(1, 8.0)

@@ -32,7 +32,7 @@ def draw(rng, lengths, dtype=np.float32):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])
 def test_scores(rng, dtype):
-    """They are those of loops; padding counts neither in queries nor in items."""
+    """Scores equal the scores of loops; padding counts neither in queries nor in items."""
     queries, items = draw(rng, [3, 1, 0, 4]), draw(rng, [5, 0, 2, 7, 1])
     queries, items = ([(9 * x).astype(dtype) for x in y] for y in (queries, items))
     expected = by_loops(*([x.astype(float) for x in y] for y in (queries, items)))

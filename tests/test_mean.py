@@ -49,7 +49,7 @@ def test_merge_laws(batches):
 
 
 def test_many_merges_do_not_drift():
-    """10⁷ merges keep a relative error below 1e-6, where a float32 sum drifts."""
+    """10⁷ merges keep a relative error below 1e-6, while a float32 sum drifts."""
     number = 10_000_000
     one_list = device_state([0.1])
 

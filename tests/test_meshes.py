@@ -51,7 +51,7 @@ def collectives(compiled):
     ids=str,
 )
 def test_a_loop_compiles_once(kind, is_local, compilations, rng):
-    """Where `empty` lies on the mesh, a step of every epoch is the same program."""
+    """If `empty` lies on the mesh, a step of every epoch is the same program."""
     mesh = make_mesh((8,), ("data",), kind)
 
     def plain(carried, labels, scores):
@@ -164,8 +164,8 @@ def test_items_axis_by_a_tuple_of_axes(data):
 def test_random_ties_of_a_catalogue_by_keys_that_differ():
     """A key per shard of lists breaks ties of items that are cut over another axis.
 
-    Everything ties, so the key alone orders the items: a permutation for each list, in
-    which the relevant item stands at the rank that counting gives it.
+    Everything ties, so the key alone orders the items: a permutation for each list. The
+    relevant item stands at the rank that counting gives it.
     """
     mesh = make_mesh((2, 4), ("data", "model"), AxisType.Auto)
     queries, items = np.ones((4, 3), np.float32), np.ones((16, 3), np.float32)

@@ -1,4 +1,4 @@
-"""What is missing means what the table of docs/numerics.md says, in every library."""
+"""A missing value has the meaning in the table of docs/numerics.md, in every library."""
 
 import functools
 import importlib.util
@@ -18,7 +18,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "numerics.md").read_text()
 SECTION = PAGE.partition("## Missing values")[2].partition("\n## ")[0]
 MEANINGS = dict(re.findall(r"^\| (an? .*?) +\| (.*?) +\|$", SECTION, re.M))
 
-SLOT = 2  # where the value is missing
+SLOT = 2  # the place of the missing value
 USERS = ["p", "q", "r", "s"]
 LABELS, SCORES = [1.0, 0.0, 1.0, 0.0], [0.4, 0.3, 0.2, 0.1]
 BOOLS, NUMBERS = [True, False, True, False], [0, 1, 2, 3]
@@ -34,7 +34,7 @@ def put(values, cell):
 
 
 def forms(values):
-    """Returns the values of a column, of which one is missing, in every library."""
+    """Returns the values of a column, with one missing, in every library."""
     [kind] = {*map(type, values)}
     found = {}
     for name, missing in KINDS.items():
@@ -96,7 +96,7 @@ def join(qrels=None, run=None, **how):
 
 
 def rows_of(value, column, x):
-    """Returns a frame of judgements or of a run, one of whose columns is given."""
+    """Returns a frame of judgements or of a run, with one given column."""
     ids = {"query_id": ["p", "p", "q", "q"], "doc_id": ["0", "1", "2", "3"]}
     return frame(x, **{**ids, value: [1, 0, 2, 1], "column": column})
 
@@ -300,7 +300,7 @@ MEANT = {
 @pytest.mark.long
 @pytest.mark.parametrize("row", MEANT)
 def test_what_is_read(row):
-    """The numbers are those of what the table says, with a remark where it says so."""
+    """The numbers agree with the table, and there is a remark if the table says so."""
     values, meant, remark, calls = MEANT[row]
     assert ("with a remark" in MEANINGS[row]) == (remark is not None)
     for name, call in calls.items():
@@ -318,7 +318,7 @@ def test_what_is_read(row):
 
 @pytest.mark.long
 def test_values_beside_a_judge():
-    """Lists without a value of people are those of the judge alone."""
+    """Lists without a value of people count as lists of the judge alone."""
     assert MEANINGS["a value of people, beside a judge"] == "a list of the judge alone"
     judge = by_user(LABELS)
     known = {user: value for user, value in by_user(SCORES).items() if user != "r"}

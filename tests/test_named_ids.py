@@ -1,4 +1,4 @@
-"""The same ids in any form give drivers what rows give, and none is lost."""
+"""The same ids in any form give drivers the same results as rows, and no id is lost."""
 
 import datetime
 import functools
@@ -72,7 +72,7 @@ def as_frame(ids, pairs):
 
 
 def as_array(ids, pairs):
-    """One padded array of all users, where ids are integers."""
+    """Returns one padded array of all users, for ids that are integers."""
     width, ids = max(map(len, pairs.values())), np.asarray(ids)
     padding = np.full(width, -1, object if ids.dtype == np.uint64 else ids.dtype)
     rows = [[*ids[items], *padding][:width] for items in pairs.values()]
@@ -86,7 +86,7 @@ def by_rows(vectors):
 
 
 def check_same(evaluation, reference, keys):
-    """Checks that values are equal, and that the ids shown are those of the rows."""
+    """Checks that values are equal, and that the ids shown are the ids of the rows."""
     none = None if evaluation.retrieved_ids.dtype == object else -1
     rows = reference.retrieved_ids.tolist()
     shown = [[none if i < 0 else keys[i] for i in row] for row in rows]
@@ -150,7 +150,7 @@ def test_arrays_of_items(vectors, by_rows, form):
 
 @pytest.mark.parametrize("form", ["uint64", "negative", "strings", "tuples", "zoned"])
 def test_forms_of_users(vectors, by_rows, form):
-    """So do users, in whatever order weights and chosen users have them."""
+    """Users may have any form, too, and weights and chosen users any order."""
     ids = FORMS[form][:4]
     keys = ids.to_list() if hasattr(ids, "to_list") else [*ids]
     of_users = [{keys[user]: x[user] for user in x} for x in (RELEVANT, SEEN)]

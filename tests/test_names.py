@@ -90,7 +90,7 @@ def test_residuals_of_trec_eval():
         ("rbp_resid", "residual(of=rbp(p=0.9))"),
     ):
         assert binding.parse(name)[1:] == binding.parse(in_full)[1:]
-    # Labels and scores do not tell what was judged.
+    # Labels and scores do not tell which items were judged.
     members = {bound.name for bound in binding.bind_all("all_trec")}
     assert "rbp(p=0.9)" in members and not {"rbp_resid", "unj.5,10,20"} & members
 

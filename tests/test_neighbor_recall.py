@@ -13,7 +13,7 @@ KS = (1, 3, 5, None)
 
 
 def by_loops(returned, nearest, ids, k, epsilon):
-    """Returns the recall of one query, None where it has no neighbour."""
+    """Returns the recall of one query, None if it has no neighbour."""
     neighbours = [distance for distance in nearest if np.isfinite(distance)]
     neighbours = neighbours if k is None else neighbours[:k]
     if not neighbours:

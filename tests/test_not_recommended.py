@@ -49,7 +49,7 @@ def ranked(scores, k=None, ties="stable"):
 
 
 def check(actual, expected):
-    """Asserts that values and where they are defined are equal, metric by metric."""
+    """Asserts that values and `defined` are equal, metric by metric."""
     for name, lists in actual.items():
         rows = expected[name]
         np.testing.assert_array_equal(lists.defined, rows.defined, name)
@@ -58,7 +58,7 @@ def check(actual, expected):
 
 @functools.cache
 def expected_of(kind):
-    """What `rank` gives for the scores of a model: values, and first items."""
+    """The results of `rank` for the scores of a model: values, and first items."""
     scores = MODELS[kind][1]
     values = jrm.measure((*CUT, *WHOLE), ranked(scores))
     return values, np.asarray(ranked(scores, k=4).items)
@@ -77,7 +77,7 @@ def expected_of(kind):
     ],
 )
 def test_no_model_recommends_minus_infinity(kind, metrics, block_size, mesh):
-    """Such an item is in no recommendation, and is missed where it is relevant."""
+    """Such an item is in no recommendation, and is missed if it is relevant."""
     axes = {}
     if mesh is not None:
         axes = {"queries_axis": "data", "items_axis": "model"}
@@ -126,12 +126,12 @@ def test_a_step_has_the_number_of_the_driver(k):
 
 
 def same_kind(user_kinds, item_kinds):
-    """Whether an item is of the kind of a user."""
+    """True if an item is of the kind of a user."""
     return user_kinds[:, None] == item_kinds[None]
 
 
 def test_items_without_a_rank_by_attributes():
-    """They count among what is relevant, whether or not devices share the items."""
+    """They count among the relevant items, whether or not devices share the items."""
     kinds = np.arange(ITEMS) % 3
     labels = (kinds[:USERS, None] == kinds).astype(np.float32)
     attributes = jrm.by_attributes(same_kind, kinds[:USERS], kinds)

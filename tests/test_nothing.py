@@ -9,7 +9,7 @@ import jax_rank_metrics as jrm
 SCORES, VECTORS = np.zeros((2, 3), np.float32), np.eye(3, 4, dtype=np.float32)
 NO_IDS = [[], []]  # which NumPy reads as floats
 
-# What is called, and the numbers of lists and of undefined lists.
+# The calls, and the numbers of lists and of undefined lists.
 CASES = {
     "no ids among scores": (lambda: jrm.rank_scores(SCORES, NO_IDS), (2, 2)),
     "no ids in a catalogue": (lambda: jrm.rank_catalog(VECTORS[:2], VECTORS, NO_IDS, k=None), (2, 2)),
@@ -55,13 +55,13 @@ def test_values_of_no_lists(shape):
 
 
 def test_resamples_of_no_metric():
-    """Of no metric there is no state."""
+    """Without metrics there are no states."""
     assert jrm.bootstrap({}, []) == {}
     assert jrm.pack([], known=["a"]).num_segments == 1
 
 
 def test_few_users_of_many_items():
-    """A batch is filled up to the users at hand where its scores are many."""
+    """A batch is not filled up beyond the users if it has many scores."""
     from jax_rank_metrics._runs.drivers import batching
 
     assert batching.batch_size_for(3, 1024, 2**17) == 32

@@ -31,7 +31,7 @@ MESH = {"mesh": mesh_of(), "queries_axis": "q", "items_axis": "i"}
 
 @pytest.fixture(scope="module")
 def data():
-    """Embeddings of small integers, so that many scores tie; what is relevant and seen."""
+    """Embeddings of small integers, so that many scores tie; relevant and seen items."""
     rng = np.random.default_rng(3)
     queries, items = (
         rng.integers(-2, 3, (n, DIMS)).astype(np.float32) for n in (USERS, ITEMS)
@@ -139,7 +139,7 @@ def expected_gallery(gallery):
 
 
 def test_global_arrays_and_parts(gallery, expected_gallery):
-    """Global arrays need no mesh; blocks of the host do where it cuts queries alone."""
+    """Global arrays need no mesh; blocks of the host do, and it may cut queries alone."""
     arrays = cut(mesh_of(AxisType.Explicit), gallery)
     check_close(jrm.evaluate_embeddings("ndcg@3", **arrays), expected_gallery)
     blocks = [gallery["items"][:70], gallery["items"][70:]]
@@ -213,7 +213,7 @@ def test_candidates_of_explicit_axes(rng, similarity, queries, items):
 
 @pytest.mark.long
 def test_x64():
-    """Counts and ids stay int32 on a mesh, and where blocks are labelled."""
+    """Counts and ids stay int32 on a mesh, and if blocks are labelled."""
     classes = np.arange(16) % 8
     vectors, options = np.eye(8, dtype=np.float32)[classes], MESH | {"block_size": 2}
     with jax.enable_x64(True):

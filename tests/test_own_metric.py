@@ -1,4 +1,4 @@
-"""Metrics that users write, on every layout; and what functions made by `metric` are."""
+"""Metrics that users write, on every layout; and attributes of functions of `metric`."""
 
 import ast
 import contextlib
@@ -169,7 +169,7 @@ def test_functions_made_anew(metric_names):
     ids=["order", "orders", "lists", "batch"],
 )  # fmt: skip
 def test_laws_of_a_metric(metric_names, functions, k, error):
-    """`check_metric` accepts sums over single lists, and finds what is none."""
+    """`check_metric` accepts sums over single lists, and refuses other functions."""
     metric = own(**functions)
     raises = pytest.raises(AssertionError, match=error)
     with raises if error else contextlib.nullcontext():
@@ -222,7 +222,7 @@ def test_ties_own_across_a_cut(metric_names):
 
 
 def test_a_factory_says_that_it_replaces_a_metric(metric_names):
-    """Not where both do the same, nor where each has a name of its own."""
+    """It does not if both do the same, or if each has a name of its own."""
 
     def make(item_fn, name="made"):
         def made(ranking, *, k=None):
@@ -262,7 +262,7 @@ def test_columns_of_relevant_items_alone(metric_names):
 
 
 def test_help_shows_signatures(patient):
-    """Signatures hold the shared arguments, a metric's options, and what it returns."""
+    """Signatures hold the shared arguments, a metric's options, and its return type."""
     shared = [*inspect.signature(jrm.evaluate).parameters][1:]
     for metric, options in (
         (jrm.ndcg, ["k", "gain_fn", "discount_fn"]),

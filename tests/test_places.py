@@ -39,7 +39,7 @@ def draw(rng, *, tied):
     return labels, scores.astype(np.float32), rng.random(labels.shape) > 0.1
 
 
-# What the package returns: everything a formula can read of a place, for every item.
+# The results of the package: everything a formula can read of a place, for every item.
 
 
 def label_2(items):
@@ -120,7 +120,7 @@ def groups_of(labels, scores, mask):
 
 
 def passing(tied, stops, ranks):
-    """The probability that none of the first `ranks` items of a group stops."""
+    """The probability that no user stops at the first `ranks` items of a group."""
     ranks = min(ranks, tied)
     return math.comb(tied - stops, ranks) / math.comb(tied, ranks)
 
@@ -285,7 +285,7 @@ def test_places_by_counting(rng):
 
 
 def test_places_among_listed_items_of_a_catalogue(rng):
-    """A group across the cut holds items that nobody listed; these have the label 0."""
+    """A group across the cut holds unlisted items, which have the label 0."""
     cut, scores = 10, rng.integers(0, 6, (LISTS, ITEMS)).astype(np.float32)
     relevant = np.stack([rng.permutation(ITEMS)[:RELEVANT] for _ in range(LISTS)])
     listed = rng.integers(1, 4, relevant.shape).astype(np.float32)
@@ -395,7 +395,7 @@ def test_large_integer_labels_compare_as_integers(rng):
 
 @pytest.mark.parametrize("items", [1, 5, 32])
 def test_bits_of_integers_give_what_pairs_give(rng, items):
-    """Tie groups of a few items on CPU are those of pairs, with all that they add up."""
+    """Tie groups of a few items on CPU equal the groups of pairs, with all their sums."""
     keys = -np.sort(-rng.integers(-2, 3, (LISTS, items)).astype(np.int32), -1)
     keys[0], keys[1] = 0, -np.arange(items)
     exists = np.arange(items) < rng.integers(0, items + 1, (LISTS, 1))
@@ -416,7 +416,7 @@ def test_bits_of_integers_give_what_pairs_give(rng, items):
 
 
 def test_sums_over_a_few_ranks():
-    """Sums of a table are those of loops, for places that begin or end beyond it."""
+    """Sums of a table equal the sums of loops, for places that begin or end beyond it."""
     values = 1 / np.sqrt(np.arange(1, 10, dtype=np.float32))
     above, end = (x.reshape(-1) for x in np.indices((12, 12), np.int32))
     run = jax.jit(lambda above, end: few_ranks_cpu.sum_of_few(values, above, end))
@@ -435,7 +435,7 @@ def test_unsigned_labels_compare_as_integers():
         rankings = jrm.rank(labels, scores, mask), jrm.rank_retrieved(labels, mask)
         return [jrm.tau.of(ranking).values for ranking in rankings]
 
-    # Of the labels 3 1 2 1, four pairs are in order, and one is not.
+    # In the labels 3 1 2 1, four pairs are in order, and one is not.
     np.testing.assert_allclose(run(), 3 / math.sqrt(5 * 6), rtol=1e-6)
 
 

@@ -39,8 +39,8 @@ def test_rows(rng, other_platforms, items, cut, ties):
 def test_order_on_gpu(rng, compiled_with, cut):
     """Floats take the top-k kernel of GPUs, which knows neither NaN nor short lists.
 
-    Many scores are among the least floats, of which two tie on either side of 0, and some
-    lists are masked but for a few items.
+    Many scores are among the least floats; two of them tie on either side of 0. Some lists
+    are masked but for a few items.
     """
 
     def on_gpu(*args, default, cuda=None, **_):
@@ -51,7 +51,7 @@ def test_order_on_gpu(rng, compiled_with, cut):
     scores = np.empty((18, 600), np.float32)
     for row, pool in enumerate([tiny, special[1:], [*special, *tiny]] * 6):
         scores[row] = rng.choice(np.array(pool, np.float32), 600)
-    # Of the floats next below 0, there are fewer than ranks: what follows them counts.
+    # There are fewer floats next below 0 than ranks, so the scores after them count.
     scores[::2] = np.where(rng.random(scores[::2].shape) < 0.99, -2, scores[::2])
     mask = rng.random(scores.shape) < rng.choice([0.005, 0.02, 0.5], (18, 1))
     with compiled_with(lax, "platform_dependent", on_gpu):

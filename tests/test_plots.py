@@ -35,7 +35,7 @@ OF_TOOLS = {
 
 @functools.cache
 def by_group():
-    """Returns states of two runs in three groups of lists, of which the second is empty."""
+    """Returns states of two runs in three groups of lists; the second group is empty."""
     return {"a": A.by(GROUPS, 3), "b": B.by(GROUPS, 3)}
 
 
@@ -116,7 +116,7 @@ SHOWN = [
     (lambda ax: plots.at_cutoffs(evaluation_of({"mrr": A}, {"p@1,5": mean_of(CUTS)}), ax=ax), {"lines": [[(1, 0.25), (5, 0.75)]]}),
     # A single list has no interval.
     (lambda ax: plots.at_cutoffs({"two": {"p@1": A}, "one": {"p@1": A[1]}}, ax=ax), {"legend": ["two", "one (no interval)"]}),
-    # Of cutoffs that are close, the largest has the tick.
+    # If cutoffs are close, the largest has the tick.
     (lambda ax: plots.at_cutoffs({f"p@{k}": A for k in (1, 10, 90, 95, 100)}, ax=ax), {"ticks": ["1", "10", "100"]}),
     # Curves go from step to step; those without lists or without the metric are left out.
     (lambda ax: plots.curve(STEPS, "p@5", ax=ax), {"lines": [[(0, 0.75), (20, 0.75)]], "legend": [], "labels": ("step (bands: 95 % intervals)", "p@5")}),
@@ -126,7 +126,7 @@ SHOWN = [
     (lambda ax: plots.curve({1: STEPS[10], 2: STEPS[20]}, "mrr", ax=ax), {"ticks": ["0", "1", "2", "3"]}),
     (lambda ax: plots.curve({7: evaluation_of({"mrr": A}, {"p@1,5": mean_of(CUTS)})}, "p@1", ax=ax), {"lines": [[(7, 0.25)]]}),
     (lambda ax: plots.precision_recall(RUNS, "p", ax=ax), {"lines": [[(0.25, 0.25), (0.75, 0.75)], [(0.4375, 0.25)]], "texts": ["1", "5", "1"], "labels": ("recall@k", "p@k")}),
-    # Differences are above 0 where the second is better.
+    # Differences are above 0 if the second is better.
     (lambda ax: plots.differences(A, B, names=("old", "new"), ax=ax), {"steps": [[0, 0, 0, -1], [0.25, 0, 0, 0]], "bands": [[(0, -1.070), (4, 0.695)]],
         "legend": ["old higher: 1 list", "new higher: 1 list", "equal: 2 lists", "mean -0.188, p=1", "95 % interval\n[-1.070, +0.695]"],
         "labels": ("lists, by difference", "new − old")}),
@@ -161,7 +161,7 @@ SHOWN = [
     # A margin is shaded on the side that the question allows.
     (lambda ax: plots.forest(comparisons({None: QUESTIONS}), ax=ax), {"bands": [[(-0.05, 0.5), (0, -0.5)], [(-0.04, 1.5), (0.04, 0.5)]],
         "legend": ["p ≤ 0.05 (Holm)", "margin"], "arrows": [[(0.2, 0), (0.328, 0)]]}),
-    # Large differences are divided by a power of ten, but not where they are alone.
+    # Large differences are divided by a power of ten, but not if they are alone.
     (lambda ax: plots.forest(SCALES, ax=ax), {"rows": ["a", "ndcg@5", "arp / 1000", "b", "ndcg@5", "arp / 1000"], "points": [[(0.2, 1), (-0.03, 2), (0.2, 4), (-0.03, 5)]]}),
     *((lambda ax, same=same: plots.forest(comparisons({None: same}), ax=ax), {"rows": list(same)}) for same in ({"arp": FAR}, {"ndcg": FAR, "arp": FAR}, {"new": FAR, "old": COMPARISON})),
     (lambda ax: plots.forest(jrm.compare({"p@1,5": CUTS}, {"new": {"p@1,5": CUTS}}), ax=ax), {"rows": ["new", "p@1", "p@5"]}),
@@ -187,7 +187,7 @@ def test_what_figures_show(draw, expected, ax):
 
 
 def test_intervals_are_those_of_the_mean(ax):
-    """As bands, as a line where a band would have no width, and as error bars."""
+    """They are bands, a line if a band would have no width, and error bars."""
     expected = mean_of(A).confidence_interval(0.95)
     plots.at_cutoffs({"a": {"p@5": A}}, ax=ax)
     (line,) = ax.collections[0].get_segments()
@@ -228,7 +228,7 @@ def test_markers_are_hollow_where_nothing_is_known(ax):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:3 seeds hardly")
 def test_differences_of_seeds(ax):
-    """Bars are of means over seeds, and p is that of `compare`."""
+    """Bars are of means over seeds, and p equals the p of `compare`."""
     seeds = jrm.Seeds([[0.2, 0.5, 0.3], [0.3, 0.6, 0.4], [0.4, 0.7, 0.5]])
     baseline = [0.1, 0.2, 0.3]
     plots.differences(baseline, seeds, ax=ax)
@@ -246,7 +246,7 @@ def test_runs_look_different(ax):
 
 
 def test_a_curve_of_many_steps_has_few_markers(ax):
-    """A curve of 25 has one at each, and those of two runs stand apart."""
+    """A curve of 25 has one at each step, and markers of two runs stand apart."""
     runs = {
         x: {step: {"mrr": A} for step in range(y)} for x, y in (("a", 25), ("b", 99))
     }
@@ -257,7 +257,7 @@ def test_a_curve_of_many_steps_has_few_markers(ax):
 
 
 def test_a_curve_of_seeds(ax):
-    """The band at a step is that of means over seeds."""
+    """The band at a step is the band of means over seeds."""
     seeds = jrm.Seeds([{"mrr": A}, {"mrr": B}])
     curve = plots.curve({0: seeds, 1: {"mrr": A}}, "mrr", ax=ax)
     band = curve.collections[0].get_paths()[0].vertices
@@ -302,7 +302,7 @@ def test_layouts_of_the_user_are_kept():
     assert figure.get_layout_engine() is engine
     plt.close(figure)
     figure, panels = plt.subplots(2, 2, sharex=True, sharey="row")
-    for upper, lower in panels.T:  # of which three have hidden labels
+    for upper, lower in panels.T:  # three of them have hidden labels
         plots.at_cutoffs(RUNS, "p", ax=upper)
         assert [1, 5, 20] == list(plots.at_cutoffs(RUNS, "p", ax=lower).get_xticks())
     plt.close(figure)

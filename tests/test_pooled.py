@@ -30,7 +30,7 @@ def bin_key(score, bits):
 
 
 def auc_of_pairs(labels, keys, weights):
-    """Compares all pairs; None where a class is missing."""
+    """Compares all pairs; None if a class is missing."""
     y, keys, weights = np.array(labels, bool), np.array(keys), np.array(weights)
     pairs = np.outer(weights * y, weights * ~y)
     above = (keys[:, None] > keys) + (keys[:, None] == keys) / 2
@@ -123,7 +123,7 @@ def test_counts_are_exact_however_many(rng):
 
 
 def test_average_precision_of_many_items_in_few_bins():
-    """Sums of reciprocals over millions of tied ranks are those of float64."""
+    """Sums of reciprocals over millions of tied ranks equal the sums in float64."""
     counts = np.array([[3, 10**7, 0, 12_345, 7], [0, 10**9, 5, 678, 10**6]], np.float64)
     sums = np.zeros((2, 256))
     sums[:, 100:105] = counts
@@ -147,7 +147,7 @@ def test_average_precision_of_many_items_in_few_bins():
 
 
 def test_weights_lose_nothing_in_one_bin(rng):
-    """Long sums of weights of all sizes are exact to 2⁻²², where floats drift."""
+    """Long sums of weights of all sizes are exact to 2⁻²², while floats drift."""
     size = 3 * kernel.CHUNK // 2
     for weights in (np.full(size, 0.1), rng.gamma(0.05, size=size) ** 4 * 1e6):
         weights = weights.astype(np.float32)
@@ -163,7 +163,7 @@ def test_weights_lose_nothing_in_one_bin(rng):
 
 
 def test_products_count_as_scatters_do(rng):
-    """What TPUs run instead of scatters gives the same counts and sums."""
+    """The products that TPUs run instead of scatters give the same counts and sums."""
     where = rng.integers(-3, 40, 500).astype(np.int32)
     columns = rng.integers(0, 256, (500, 2)).astype(np.float32)
     sums = jax.jit(kernel._product_sums, static_argnums=2)(where, columns, 32)
@@ -220,7 +220,7 @@ def test_double_precision(rng):
 
 @pytest.mark.long
 def test_devices(rng):
-    """Six devices, of which none has the same number of bins, add the counts of each."""
+    """Six devices add their counts, for two states of other numbers of bins."""
     arrays = rng.random((24, 64)) < 0.3, rng.normal(size=(24, 64))
     labels, scores = (x.astype("f") for x in arrays)
 

@@ -1,4 +1,4 @@
-"""How large a difference a test detects, and how many lists it takes."""
+"""The size of the difference that a test detects, and the number of lists it takes."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +14,7 @@ PILOT = np.array([0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1])
 
 
 def test_weights():
-    """The error is that of `compare`; n_eff lists count, and their share in a plan."""
+    """The error equals `compare`'s; n_eff lists count, and their share in a plan."""
     weights = np.array([1.0, 1, 2, 4, 1, 1, 1, 5])
     n_eff = weights.sum() ** 2 / (weights**2).sum()
     lists = lists_of(PILOT, weights)
@@ -34,7 +34,7 @@ def test_weights():
 
 
 def test_forms_of_values():
-    """Values are read as those of `compare` are: cutoffs, dicts, undefined lists."""
+    """Values are read as in `compare`: cutoffs, dicts, undefined lists."""
     a = lists_of(np.zeros((8, 2)))
     b = lists_of(np.stack([PILOT, 2 * PILOT], axis=1))
     sizes = jrm.minimum_detectable(jrm.paired({"p@1,5": a}, {"p@1,5": b}))["p@1,5"]
@@ -80,7 +80,8 @@ def test_seeds_are_part_of_a_plan(rng):
     sizes = []
     for count in (40, 400, 10**7):
         of_means = runs.mean(0).var(ddof=1) / count
-        # The seeds of the pilot vary by pairs of its 40 lists, those of a plan by others.
+        # Seeds of the pilot vary by pairs of its 40 lists, and seeds of a plan by other
+        # pairs.
         plan = runs.mean(1).var(ddof=1) / 5 + of_pairs * (1 / count - 1 / 40)
         total = of_means + plan - of_pairs / count
         freedom = total**2 / (of_means**2 / (count - 1) + plan**2 / 4)

@@ -9,7 +9,7 @@ from marks import long_but
 
 import jax_rank_metrics as jrm
 
-# Products of 16-bit vectors exceed 2³¹, and so do sums of 32-bit ones.
+# Products of 16-bit vectors, and sums of 32-bit products, exceed 2³¹.
 WIDE = {"int16": 2**14, "uint16": 2**15, "int32": 2**20, "uint32": 2**21}
 
 
@@ -55,7 +55,7 @@ WAYS = {
     "way", long_but(("sparse", "tokens", "tokens of candidates"), WAYS)
 )
 def test_wide_integers_do_not_wrap(way):
-    """The order is that of products in float64."""
+    """The order equals the order of products in float64."""
     rng = np.random.default_rng(0)
     for name in WIDE:
         high = WIDE[name]

@@ -83,7 +83,7 @@ def divergence(p, q, alpha):
 
 
 def similarity(a, b):
-    """Returns the cosine of two vectors, 0 where one of them is 0."""
+    """Returns the cosine of two vectors, 0 if one of them is 0."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     return a @ b / ((np.linalg.norm(a) * np.linalg.norm(b)) or 1)
 
@@ -121,7 +121,7 @@ def by_loops(ids, profile, relevant, weights, genres, vectors, k):
 
 @pytest.mark.parametrize("x64", [False, *long(True)])
 def test_values_are_those_of_loops(rng, x64):
-    """Every value, weight and undefined list is that of the definitions, in float64."""
+    """Values, weights and undefined lists agree with the definitions, in float64."""
     arrays, limits = draw(rng), {"rtol": 3e-6, "atol": 2e-7}
     if x64:
         arrays = [
@@ -147,7 +147,7 @@ def test_values_are_those_of_loops(rng, x64):
 
 
 def test_mean_of_lifts_is_the_lift_of_means(rng):
-    """The mean over a group is that of papers: of its mean profile, not of its users."""
+    """The mean over a group is the papers' mean: of its mean profile, not of its users."""
     arrays = draw(rng)
     ids, profiles, *_ = arrays
     lists = of_lists(*arrays)["lift"]
@@ -188,7 +188,7 @@ def test_no_profile():
 
 @pytest.mark.long
 def test_rankings_are_read_by_their_items(rng):
-    """A ranking gives the values of its ids, to the depth where it was cut."""
+    """A ranking gives the values of its ids, to the depth of its cut."""
     _, _, _, _, _, counts, _ = draw(rng)
     ids = rng.permuted(np.tile(np.arange(ITEMS), (10, 1)), axis=1)[:, :6]
     # Each id of a list once, as rankings ask for.
@@ -236,7 +236,7 @@ def test_every_source_knows_what_items_are(rng):
                 lists.values, values, rtol=2e-5, atol=1e-6, err_msg=f"{source} {name}"
             )
             np.testing.assert_array_equal(lists.defined, expected[name].defined)
-    # Counted places are those of relevant items, and the others are worth nothing.
+    # Only relevant items have counted places, and other items are worth nothing.
     counted = jrm.rank_scores(scores, relevant, **known)
     lists = jrm.serendipity.of(counted, k=KS)
     np.testing.assert_allclose(lists.values, expected["serendipity"].values, rtol=2e-5)
@@ -287,7 +287,7 @@ def test_what_users_have_seen_is_their_profile(how, rng):
 
 @pytest.mark.parametrize("k", [2, *long(1, 3, 4)])
 def test_lift_is_the_mean_over_orders(k):
-    """The lift at a cut through tied items is that of all of their orders."""
+    """The lift at a cut through tied items is the mean over all of their orders."""
     scores, counts = np.float32([[2, 1, 1, 1, 0]]), np.array([3.0, 8, 1, 6, 2])
     known = {"item_columns": {"counts": counts}, "profile_ids": [[0, 4]]}
     ranking = jrm.rank_scores(scores, [[2]], k=k, **known)
@@ -302,7 +302,7 @@ IDS = {"text": "abcd", "numbers": (70, 3, 12, -5)}
 
 @pytest.mark.parametrize("kind", IDS)
 def test_items_are_known_by_ids_of_any_kind(kind):
-    """Columns by id, in any order, are those of rows; as dicts, Series and frames."""
+    """Columns by id, in any order, equal columns by row; as dicts, Series and frames."""
     rows = jrm.rank_ids(
         [[3, 0, 2], [1, 2, -1]],
         [[2, 3], [1, -1]],
@@ -327,7 +327,7 @@ def test_items_are_known_by_ids_of_any_kind(kind):
 
 @pytest.mark.long
 def test_integers_that_are_no_rows_stay_ids():
-    """They are looked up inside `jax.jit` too, where an unknown one makes NaN."""
+    """They are looked up inside `jax.jit` too; an unknown id makes NaN there."""
     columns = {"counts": {70: 9, 3: 4, 12: 4, 44: 0}}
     ids = np.array([[44, 70, 12], [3, 12, -1]])
 

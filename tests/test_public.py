@@ -106,7 +106,7 @@ def test_imports_point_one_way():
             # A package may re-export from its own modules.
             if target != name and not f"{target}.".startswith(f"{name}."):
                 graph[name].add(target)
-    graphlib.TopologicalSorter(graph).prepare()  # raises where modules go in a circle
+    graphlib.TopologicalSorter(graph).prepare()  # raises for circular imports
 
 
 @pytest.mark.parametrize("name", ["cli", "compat", "plots", "testing"])
@@ -156,7 +156,7 @@ def test_public_names():
     "init", sorted(PACKAGE.rglob("*/__init__.py")), ids=lambda path: path.parent.name
 )
 def test_the_page_of_a_package_names_its_modules(init):
-    """The docstring of a package says what is in which file."""
+    """The docstring of a package names each file and its content."""
     page = ast.get_docstring(ast.parse(init.read_text())) or ""
     files = {path.name for path in init.parent.glob("*.py")} - {"__init__.py"}
     missing = sorted(file for file in files if file not in page)

@@ -1,4 +1,4 @@
-"""What `compare` is asked beside the difference of two systems: clusters, families, sides."""
+"""Options of `compare` beside the difference of two systems: clusters, families, sides."""
 
 import dataclasses
 import functools
@@ -12,7 +12,7 @@ from per_lists import lists_of, ratio
 import jax_rank_metrics as jrm
 from jax_rank_metrics._verdicts.inference import studentised
 
-# Tests of forty lists share the programs of as many samples.
+# Tests of forty lists share the programs of one number of samples.
 SAMPLES = 2000
 compare = functools.partial(jrm.compare, samples=SAMPLES)
 
@@ -32,7 +32,7 @@ def flips(terms, threshold, side=1):
 
 
 def test_exact_p_by_brute_force(rng):
-    """p is that of all sign patterns, with weights, ties and lists that do not count."""
+    """p agrees with all sign patterns, with weights, ties and lists that do not count."""
     a, b = rng.random((2, 9))
     weights = rng.gamma(2, size=9)
     b[2], weights[5] = a[2], 0
@@ -44,7 +44,7 @@ def test_exact_p_by_brute_force(rng):
 
 
 def test_clusters_by_brute_force(rng):
-    """Signs flip by cluster, and errors are those of clusters' weighted sums."""
+    """Signs flip by cluster, and errors are the errors of clusters' weighted sums."""
     a, b, weights = rng.random((3, 24)).astype(np.float32)
     weights[3] = 0
     users = [f"user {i}" for i in rng.integers(0, 8, 24)]
@@ -130,7 +130,7 @@ def test_systems_without_a_baseline(rng):
 
 
 def test_corrections(rng):
-    """Of alike comparisons, maxT finds more than Holm; the rate of Benjamini, most."""
+    """In similar comparisons, maxT finds more than Holm; the rate of Benjamini, most."""
     base = rng.random(40)
     improved = base + 0.035 + 0.1 * rng.normal(size=40)
     systems = {str(i): improved + 0.03 * rng.normal(size=40) for i in range(3)}
@@ -190,7 +190,7 @@ def test_sides(rng):
 
 @pytest.mark.parametrize("test", ["permutation", *long("bootstrap"), "t"])
 def test_intervals_agree_with_sides(rng, test):
-    """An end lies beyond the margin just where p is below 0.05, also for equivalence."""
+    """An end lies beyond the margin just if p is below 0.05, also for equivalence."""
     a = rng.random((40, 30))
     b = a + rng.normal(rng.normal(0, 0.03, 30), 0.1, (40, 30))
     slack = 0.02
@@ -248,7 +248,7 @@ def test_mcnemar(rng):
 
 
 def test_ratios_of_other_weights(rng):
-    """The difference is that of two means, and all tests nearly agree on many lists."""
+    """The difference is between two means, and all tests nearly agree on many lists."""
     retrieved = rng.integers(0, 6, (2, 60))
     hits = rng.binomial(retrieved, 0.4)
     a, b = (ratio(*x) for x in zip(hits, retrieved, strict=True))

@@ -48,7 +48,7 @@ def test_pack(kind):
 
 @pytest.mark.parametrize("kind", IDS)
 def test_pack_by_a_vocabulary(kind):
-    """Known ids keep their numbers, whichever of them appear and in whatever order."""
+    """Known ids keep their numbers, even if only some of them appear, in any order."""
     ids = IDS[kind].values if kind == "column" else IDS[kind]
     ids = ids.tolist() if hasattr(ids, "tolist") else ids
     train = jrm.pack([ids[2], ids[0], ids[2]])
@@ -85,7 +85,7 @@ def test_sizes():
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float64"])
 def test_dtypes_stay(dtype):
-    """Arrays keep their dtype; Python numbers get that of NumPy."""
+    """Arrays keep their dtype; Python numbers get NumPy's dtype."""
     lists = [np.ones(2, dtype), np.ones(3, dtype)]
     array, mask = jrm.pad_lists(lists)
     assert array.dtype == dtype and array.shape == (2, 3) and mask.dtype == bool
@@ -113,7 +113,7 @@ def test_padding():
 
 
 def test_feature_vectors(rng):
-    """Lists of vectors have an axis more than the mask, also where all lists are empty."""
+    """Lists of vectors have an axis more than the mask, also if all lists are empty."""
     features = [rng.normal(size=(n, 5)).astype(np.float32) for n in (3, 0, 2)]
     labels = [[1, 0, 2], [], [0, 1]]
     array, padded, mask = jrm.pad_lists(features, labels, lists=4, fill=-1)

@@ -23,7 +23,7 @@ KS = (1, 5, None)
 class Lists:
     """Whole lists: some items are judged, some retrieved, every one of them either."""
 
-    labels: np.ndarray  # [lists, items]; 0 where unjudged, or judged to be below 0
+    labels: np.ndarray  # [lists, items]; 0 for unjudged items and labels below 0
     scores: np.ndarray
     mask: np.ndarray
     retrieved: np.ndarray
@@ -39,7 +39,7 @@ class Lists:
         """Returns the arguments of `rank_places`, `[lists, items]`."""
         has_rank = self.mask & self.retrieved
         above, tied = count_places(self.scores, has_rank)
-        # Odd numbers where an item has no rank, and NaN where there is none.
+        # Items without a rank have odd numbers, and items that do not exist have NaN.
         above, tied = np.where(has_rank, above, -7), np.where(has_rank, tied, 99)
         labels = np.where(self.mask & self.is_listed, self.labels, np.nan)
         arrays = {"labels": labels, "above": above, "tied": tied}
@@ -91,7 +91,7 @@ def rank_three(labels=LABELS, above=ABOVE, tied=ONES, num_retrieved=(9,), **opti
     )
 
 
-# What reads columns, or all that was retrieved, in a way of its own.
+# Metrics that read columns, or all retrieved items, in a way of their own.
 SPECIAL = (
     *(
         "bpref",
@@ -107,10 +107,10 @@ SPECIAL = (
 @pytest.mark.long
 @pytest.mark.parametrize("tied", [False, True])
 def test_many_metrics(tied, rng):
-    """They have the values of the whole lists, or say what they lack.
+    """They have the values of the whole lists, or name the inputs that they lack.
 
-    What has no closed form is read where no items tie. `test_layouts.py` reads every other
-    metric, of lists of which all items were retrieved.
+    Metrics without a closed form are read if no items tie. `test_layouts.py` reads every
+    other metric, for lists whose items were all retrieved.
     """
     lists = draw(rng, tied=tied)
     ranking, served = jrm.rank_places(**lists.places()), {}
@@ -177,11 +177,11 @@ def test_cutoffs_need_short_tables():
         lambda *x: jrm.dcg.of(jrm.rank_places(*x, num_retrieved=place[:, 0]), k=(5, 99))
     )
     text = ranked.lower(place, place, place).as_text()
-    assert len(text) < 1_000_000  # such a table alone would have eight times as many
+    assert len(text) < 1_000_000  # such a table alone would have eight million
 
 
 def test_constants_take_one_program_each(compilations):
-    """What a formula gives unlisted items and ranks is compiled as a whole, once."""
+    """A formula's values of unlisted items and ranks are compiled as a whole, once."""
     ranking = rank_three(above=[[0, 3, 3]], tied=[[1, 2, 2]])
 
     def gain(labels):
@@ -190,7 +190,7 @@ def test_constants_take_one_program_each(compilations):
     def discount(ranks):
         return 1 / jnp.log1p(jnp.sqrt(ranks) + 1)
 
-    compilations.clear()  # those of the ranking
+    compilations.clear()  # programs of the ranking
     jrm.dcg.of(ranking, gain_fn=gain, discount_fn=discount, k=(1, 100, None))
     assert 1 <= len(compilations) <= 4  # the metric itself is one
     compilations.clear()

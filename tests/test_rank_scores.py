@@ -19,7 +19,7 @@ SOME = ("map@5", "mrr")
 
 @pytest.mark.parametrize("copies, k", [(1, 8), *long_rows((1, None), (100, None))])
 def test_repeated_ids_count_once(copies, k):
-    """Inside jit, where nothing can raise: with the label of the first of them."""
+    """They count inside jit, which cannot raise, and have the label of the first copy."""
     scores = np.tile(np.float32([5, 3, 4, 1]), (2, 1))
     ids = np.tile([[2, 2, 3], [0, -1, -1]], (1, copies))
     labels = np.tile([[1, 9, 1], [1, 1, 1]], (1, copies))
@@ -137,7 +137,7 @@ def test_a_mask_for_every_list(problem):
     [("random", 3), (None, 1), ("stable", 1), ("best", 3), ("worst", 1)],
 )
 def test_programs_that_count_instead(rng, ties, num_relevant):
-    """In a program, few relevant items are counted also where k asks for a top-k."""
+    """In a program, few relevant items are counted even if k asks for a top-k."""
     scores = rng.integers(0, 5, (6, 30)).astype(np.float32)
     scores[0, :20] = -np.inf
     ids = np.argsort(rng.random((6, 30)))[:, :num_relevant].astype(np.int32)

@@ -100,7 +100,7 @@ def test_forms_of_lists(form):
 @IGNORED
 @pytest.mark.parametrize("name", (*FILES, "lists.parquet"))
 def test_files_of_lists(tmp_path, name):
-    """Lists without queries are those of 0, 1, 2 and 3."""
+    """Lists without queries are the lists of the queries 0, 1, 2 and 3."""
     frames, queries = [], range(4) if name.startswith("only") else GOLD
     for lists, read in ((GOLD, jrm.read_qrels), (RETRIEVED, jrm.read_run)):
         if name in FILES:
@@ -120,7 +120,7 @@ def test_columns_of_lists(tmp_path):
 
 
 def test_integers_and_order_of_queries():
-    """Integers stay ids, also beside strings; lists are those of the first argument."""
+    """Integers stay ids, also beside strings; lists are the lists of the first argument."""
     ranking = jrm.rank_ids([[7, 3], [9]], [[3], [9, 4]])
     assert ranking.items.tolist() == [[7, 3], [9, -1]]
     ranking = jrm.rank_ids({"q": ["7", 3], "r": [1]}, {"r": [1], "q": [3]})
@@ -131,7 +131,7 @@ def test_integers_and_order_of_queries():
 
 @pytest.mark.parametrize("ids", [[-9, -5, 7], [-9, 2**63, 7], [*"abc"]])
 def test_padding_of_lists(ids):
-    """In lists −1 alone is padding; in arrays, whatever is below 0 is."""
+    """In lists, −1 alone is padding; in arrays, every number below 0."""
     a, b, c = ids
     for make in (list, lambda rows: dict(zip("xy", rows, strict=True))):
         first, second = make([[a, -1, b], [c, a, -1]]), make([[b, -1], [b, c]])
@@ -154,7 +154,7 @@ def test_labels_and_weights_of_ids():
     reference = jrm.rank_retrieved(labels, pool_labels=pool, list_weights=[1, 3])
     check_same(jrm.measure(METRICS[:5], ranking), jrm.measure(METRICS[:5], reference))
     assert jrm.ndcg.of(ranking).weights.tolist() == [1, 3]
-    orders = {"r": [2], "q": [1, 3]}  # other than that of the ids
+    orders = {"r": [2], "q": [1, 3]}  # other than the order of the ids
     ids = {query: [*labels] for query, labels in graded.items()}
     same = jrm.rank_ids(retrieved, ids, orders)
     assert jrm.ndcg.of(same).values.tolist() == jrm.ndcg.of(ranking).values.tolist()
@@ -169,7 +169,7 @@ def test_labels_and_weights_of_ids():
 @pytest.mark.parametrize("docs", ["doc_id", "doc_ids"])
 @pytest.mark.parametrize("ending", ["", "s"])
 def test_numbers_beside_lists(docs, ending):
-    """They are read whatever the columns are called, and are those of dicts."""
+    """They are read under every name of the columns, and equal the numbers of dicts."""
     expected = jrm.join({"q": {"a": 2, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}})
     judged = pl.DataFrame(
         {"query_id": ["q"], docs: [["a", "b"]], f"relevance{ending}": [[2, 0]]}
@@ -183,7 +183,7 @@ def test_numbers_beside_lists(docs, ending):
 
 
 def test_check_reads_ranked_lists():
-    """What is retrieved twice or never, in ids of any kind."""
+    """It reports ids that are retrieved twice or never, in ids of any kind."""
     remarks = jrm.check(retrieved_ids=RETRIEVED, relevant_ids=GOLD)
     assert len(remarks) == 1 and "an id twice in 3 of 3 lists" in remarks[0], remarks
     assert not jrm.check(retrieved_ids=[["a"], ["b"]], relevant_ids=[{"a"}, {"b"}])

@@ -47,8 +47,8 @@ def p_by_loops(*tasks, side=None):
     """Returns p of all patterns of swaps, one by one; squared errors of tasks add up.
 
     Args:
-        tasks: Numerators and denominators of a and b, for the lists of each task.
-        side: 1 or −1, where p is that of one side.
+        tasks: Numerators and denominators of a and b, for the lists of each task. side: 1
+        or −1, if p is of one side.
     """
     lists = [list(zip(*task[0], *task[1], strict=True)) for task in tasks]
     count = sum(map(len, lists))
@@ -115,7 +115,7 @@ def test_margins_shift_b(rng):
 
 
 def test_random_swaps_are_near_all_swaps(rng):
-    """2¹² patterns and as many random ones nearly agree, for several cutoffs at once."""
+    """2¹² patterns nearly agree with 2¹² − 1 random ones, for several cutoffs at once."""
     numerators, denominators = np.moveaxis([drawn(rng, 12) for _ in range(3)], 0, 3)
     a, b = (ratio(*x) for x in zip(numerators, denominators, strict=True))
     exact = jrm.compare(a, b, samples=2**12)
@@ -127,7 +127,7 @@ def test_random_swaps_are_near_all_swaps(rng):
 
 
 def test_the_error_is_that_of_the_jackknife(rng):
-    """Each list is left out once; n_eff is that of the side that has fewer."""
+    """Each list is left out once; n_eff is the smaller n_eff of the two sides."""
     numerators, denominators = drawn(rng, 30, 0.2)
     a, b = (ratio(*x) for x in zip(numerators, denominators, strict=True))
     result = jrm.compare(a, b, test="t").only
@@ -146,7 +146,7 @@ def test_the_error_is_that_of_the_jackknife(rng):
 
 @pytest.mark.parametrize("spread", [0, 1])
 def test_denominators_that_nearly_agree(rng, spread):
-    """Where weights differ by next to nothing, all is as where they do not differ."""
+    """If weights differ by next to nothing, all results are as if they did not differ."""
     values, denominators = rng.random((2, 14)), rng.lognormal(0, spread, 14)
     nearly = denominators * (1 + 1e-4 * np.arange(14))
     a, b, near = (

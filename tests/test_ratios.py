@@ -77,7 +77,7 @@ MORE_STATES = {
 
 @pytest.mark.parametrize("name", [*STATES, *long(*MORE_STATES)])
 def test_states_are_those_of_each_cutoff(rng, name):
-    """Every state of a ratio is, at each cutoff, that of its column by itself."""
+    """Every state of a ratio is, at each cutoff, the state of its column by itself."""
     lists = jrm.PerList.over(*two(rng, (2,), (2,)))
     state = (STATES | MORE_STATES)[name](lists)
 
@@ -142,13 +142,13 @@ def test_lists_of_a_ratio(rng):
     with pytest.raises(IndexError):
         lists[:, 1]
     assert repr(lists).startswith(f"PerList([{MANY}, 2], mean [")
-    # The lists of a ratio are those of another: (a/b)/(a/b) is 1 wherever a is above 0.
+    # A ratio can be divided by a ratio: (a/b)/(a/b) is 1 if a is above 0.
     ones = lists.over(lists)
     np.testing.assert_allclose(ones.mean().compute(), [1, 1], rtol=1e-6)
 
 
 def test_differences_of_ratios(rng):
-    """They pair where denominators are the same, and weights are told apart by cutoff."""
+    """They pair if denominators are the same, and weights are told apart by cutoff."""
     a, b = two(rng, (2,), (2,))
     other = jrm.PerList(2 * a.values, a.weights, a.defined)
     difference = jrm.paired(a.over(b), other.over(b))
@@ -162,12 +162,12 @@ def test_differences_of_ratios(rng):
 
 
 def test_denominators_inside_a_trace(rng):
-    """Nothing is checked there: a list is undefined where its denominator is below 0."""
+    """Nothing is checked there: a list is undefined if its denominator is below 0."""
     a, b = two(rng, (2,), (2,))
     weights, known = b.weights, jnp.ones(MANY, bool)
     negative = jrm.PerList(b.values.at[3, 1].set(-1.0), weights, known)
     ratio = a.over(b)
-    # Also where weights alone are traced.
+    # Also if weights alone are traced.
     traced = jax.jit(
         lambda w: jrm.PerList(a.values, w, a.defined).over(
             jrm.PerList(b.values, w, b.defined)

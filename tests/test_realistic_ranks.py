@@ -12,13 +12,13 @@ from jax_rank_metrics._engine.metrics.run import raise_refused
 
 # The target is one of three tied items below another, so that its ranks are 2, 3 and 4.
 LABELS, SCORES = np.array([0, 1, 0, 0, 0]), np.array([5.0, 3, 3, 3, 1])
-# Of these labels and scores, the second list has two relevant items.
+# The second list of these labels and scores has two relevant items.
 SEVERAL = np.array([[1, 0, 0], [1, 0, 1]]), np.array([[3.0, 2, 1], [1, 2, 2]])
 REALISTIC = functools.partial(jrm.reciprocal_rank, rank="realistic")
 
 
 def test_lists_of_several_relevant_items():
-    """They raise where they are known; inside `jax.jit` the first of them is read."""
+    """They raise if they are known; inside `jax.jit`, the first relevant item is read."""
     labels, scores = SEVERAL
     match = "rank='realistic' reads the rank of the only .* relevant in list 1; pass"
     joined = jrm.join({"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})

@@ -7,7 +7,7 @@ import jax_rank_metrics as jrm
 
 
 def test_gains_need_no_pool():
-    """cg and dcg are sums over what was retrieved; only ndcg reads the pool."""
+    """cg and dcg are sums over retrieved items; only ndcg reads the pool."""
     ranking = jrm.rank_retrieved(
         jnp.array([[1, 0, 2], [0, -1, 1]]), num_relevant=[4, 0]
     )
@@ -44,14 +44,14 @@ def test_weights_near_the_largest_float():
                 np.testing.assert_allclose(
                     results, expected[name], rtol=1e-5, err_msg=f"{name} {scale}"
                 )
-    # By hand: the second list's weights are equal, so they cancel.
+    # The second list's weights are equal, so they cancel.
     exact = 2.0**127 / np.log2(4) + 1 / np.log2(2)
     np.testing.assert_allclose(expected["dcg"][1], exact, rtol=1e-6)
     first = [1 * 2, 2 * 1, 3 * 1]
     np.testing.assert_allclose(
         expected["cg"][0], sum(first) / (sum(first) / 4), rtol=1e-6
     )
-    # Values are above 0, and never NaN, where gains and weights are both the largest.
+    # Values are above 0, and never NaN, if gains and weights are both the largest.
     for name, values in weighted_values(large, np.full(large.shape, 3e38)).items():
         assert not np.isnan(values).any(), (name, values)
         assert (values > 0).all(), (name, values)

@@ -16,7 +16,7 @@ NAMES = ("ndcg", "dcg@3", "map", "map@3", "mrr", "mrr@5", "p@4", "rprec")
 
 
 def soft_above(scores, has_rank):
-    """How surely an item is above another, `[lists, other, item]`."""
+    """The sigmoid weight of an item above another, `[lists, other, item]`."""
     scores = jnp.where(has_rank, scores, 0)
     lead = scores[:, None, :] - scores[:, :, None]
     is_other = ~np.eye(scores.shape[1], dtype=bool)[None] & has_rank[:, None, :]
@@ -116,7 +116,7 @@ def test_numbers_are_summed_by_how_surely_items_are_above(lists):
 
 
 def test_gradients(lists, rng):
-    """Gradients agree with those of the plain formulas, in double and single precision."""
+    """Gradients agree with the plain formulas, in double and single precision."""
     factors = rng.normal(size=(6, len(NAMES))).astype(np.float32)
 
     def slopes(function):
@@ -136,7 +136,8 @@ def packed(rng, lists, extra=40):
     Items that do not exist, and `extra` ones, belong to no list.
 
     Returns:
-        Labels, scores and `retrieved`, the list of every item, and where each was.
+        Labels, scores and `retrieved`, the list of every item, and the place of each in the
+        rows.
     """
     labels, scores, exists, retrieved = lists
     ids = np.repeat(np.arange(len(labels), dtype=np.int32), labels.shape[1])
@@ -270,7 +271,7 @@ def test_a_low_temperature_is_no_relaxation(rng):
 
 
 def test_a_cutoff_is_half_way_to_the_next_rank():
-    """Tied items are all within k, or none is, and gradients stop there."""
+    """Tied items are all within k or all beyond it, and gradients stop there."""
     labels, scores = np.float32([1, 1, 0]), np.float32([1, 1, 0])
 
     def value(scores, k):

@@ -1,4 +1,4 @@
-"""What unjudged items could add: which metrics have a residual, and how it adds up."""
+"""Residuals of unjudged items: the metrics that have one, and its sums."""
 
 import functools
 import math

@@ -141,14 +141,14 @@ def test_resumed_bit_for_bit(form, batches, halfway, unbroken, tmp_path):
 
 @pytest.mark.long
 def test_killed(tmp_path, capsys):
-    """A loop over slices of queries that is killed goes on where it has saved states."""
+    """A loop over slices of queries that is killed continues from its saved states."""
     folder, environment = tmp_path / "states", os.environ | {"JAX_PLATFORMS": "cpu"}
     command = [sys.executable, resume_worker.__file__, str(folder), "30"]
     killed = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert killed.returncode == -signal.SIGKILL and killed.stdout == "0\n"
     resume_worker.main(folder, 0)
     done, *means = map(float, capsys.readouterr().out.split())
-    assert done in (20, 30)  # what was being saved is there as a whole, or not at all
+    assert done in (20, 30)  # the last save is there as a whole, or not at all
     whole = resume_worker.call()
     expected = [float(x) for y in jrm.compute(whole).values() for x in np.ravel(y)]
     np.testing.assert_allclose(sorted(means), sorted(expected), rtol=1e-6)
@@ -182,7 +182,7 @@ def test_resumed_on_other_devices(batches, unbroken, tmp_path):
     mesh, merge = on_devices(2)
     for name, (save, load) in FORMATS.items():
         save(tmp_path / name, first)
-        # Orbax restores to the devices of what it restores into.
+        # Orbax restores to the devices of the tree that it restores into.
         like = put(mesh, jrm.empty(METRICS))
         restored = load(tmp_path / name, like)
         check_same_bits(restored, first)

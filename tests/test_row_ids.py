@@ -80,7 +80,7 @@ def check_users(vectors, form, users, items):
 
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_frames_of_a_model(rng, vectors, kind):
-    """Frames, masks and groups are read by ids, in whatever order they have them."""
+    """Frames, masks and groups are read by ids, in any order."""
     users, items = NUMBERS[kind]
     rows, columns = rng.permutation(4), rng.permutation(6)
     mask, features = np.arange(6) != 2, rng.standard_normal((6, 2), np.float32)
@@ -189,7 +189,7 @@ def test_users_of_frames(rng, frame_of, model):
 
 @pytest.mark.long
 def test_queries_of_frames(rng, frame_of, model):
-    """What is relevant, excluded and a candidate; a query without a row has nothing."""
+    """Relevant, excluded and candidate items are read; a query without a row has none."""
     labels = rng.choice([0, 0, 1, 2], SHAPE)
     candidates, excluded = (rng.random(labels.shape) < p for p in (0.6, 0.2))
     labels[3] = candidates[8] = excluded[0] = 0
@@ -204,7 +204,7 @@ def test_queries_of_frames(rng, frame_of, model):
 
 @pytest.mark.parametrize("ids", [[], [-1]])
 def test_frames_without_items(frame_of, model, ids):
-    """A frame of no pairs, or of padding alone, is that of queries without items."""
+    """A frame of no pairs, or of padding alone, means queries without items."""
     frame = frame_of({"query": [0] * len(ids), "item": ids, "label": ids})
     with pytest.warns(UserWarning, match="undefined for every one of 9 queries"):
         result = jrm.evaluate_embeddings("recall@2", *model, frame)

@@ -43,7 +43,7 @@ def all_labels(name):
     return values, np.asarray(lists.defined), chances
 
 
-# What counts where a metric is undefined is told apart for one metric of each kind.
+# The choices for undefined lists are told apart for one metric of each kind.
 @pytest.mark.parametrize(
     "name, undefined",
     [
@@ -114,7 +114,7 @@ def test_certain_labels_and_weights():
     scores = np.array([[4.0, 3, 2, 1]] * 3)
     mask, weights = np.ones(labels.shape, bool), np.array([2.0, 1, 0])
     mask[0, 3] = False
-    uncertain = np.where(mask, labels, 7)  # what is masked is never read
+    uncertain = np.where(mask, labels, 7)  # masked labels are never read
     ranking = jrm.rank(labels, scores, mask, list_weights=weights)
     for name, of in jrm.measure(("map", "p@3"), ranking).items():
         lists, variance = jrm.sampled_labels(

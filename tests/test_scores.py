@@ -17,7 +17,7 @@ X64 = jax.config.jax_enable_x64
 INF, NAN = np.inf, np.nan
 TINY = np.float32(1e-45)  # the least subnormal
 
-# Values of each dtype in rank order; those in an inner list tie.
+# Values of each dtype in rank order; values in an inner list tie.
 LADDERS = {
     "float32": [[NAN, -NAN], INF, 3e38, 1e30, 1, TINY * 3, [TINY * 2, TINY], [0.0, -0.0], [-TINY, -TINY * 2], -1, -3.4e38, -INF],
     "bfloat16": [[NAN, -NAN], INF, 3e38, 1, 9.2e-41, [0.0, -0.0], -9.2e-41, -1, -INF],
@@ -112,7 +112,7 @@ def test_ties_of_every_dtype(rng, lowering, lowered, dtypes):
 
 
 def test_negative_zero_under_jit():
-    """−0.0 ties with 0.0 even where the compiler could fold the difference away."""
+    """−0.0 ties with 0.0 even if the compiler could fold the difference away."""
     labels = jnp.array([0.0, 1.0])
 
     @jax.jit

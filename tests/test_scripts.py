@@ -25,7 +25,7 @@ FILES = {
     "tests/frameworks/test_loop.py": "from pages import PAGES",
     "docs/frameworks.md": "Words.\n\n```python\n1\n```\n\n| a | b |\n",
 }
-# What changes in a file, and whether the tests of frameworks have to run then.
+# Changes in files, and True if the tests of frameworks have to run then.
 CHANGES = [
     ("jax_rank_metrics/adapters/loop.py", "recall", "recall, 1", True),
     ("jax_rank_metrics/_sums.py", "1 ", "2 ", True),

@@ -31,7 +31,7 @@ def compared(a, b, **options):
 
 @pytest.mark.long
 def test_the_difference_is_that_of_means_over_seeds_and_lists(rng):
-    """Difference, wins and effect size are those of means over seeds.
+    """Difference, wins and effect size are computed from means over seeds.
 
     A system of one model is fixed: only the seeds of the other are drawn.
     """
@@ -73,7 +73,7 @@ def t_by_loops(a, b, weights, lists, seeds_a, seeds_b):
 
 @pytest.mark.parametrize("seeds_a", [3, 1])
 def test_resamples_are_those_of_a_loop(rng, seeds_a):
-    """t* of every resample is that of lists and seeds drawn and studentised one by one."""
+    """t* of every resample agrees with lists and seeds drawn and studentised one by one."""
     lists, samples = 20, 8
     sides = runs_of(rng, seeds_a, lists), runs_of(rng, 4, lists)
     weights = rng.uniform(0.5, 2, lists)
@@ -100,10 +100,10 @@ def test_resamples_are_those_of_a_loop(rng, seeds_a):
 
 @pytest.mark.parametrize("sides", [(3, 1), (3, 4), (5, 1), (5, 4)])
 def test_the_error_is_that_of_variance_components(rng, sides):
-    """The squared error is that of the components of an analysis of variance."""
+    """The squared error adds up components of an analysis of variance."""
     a, b = (runs_of(rng, seeds, 25, spread=0.3) for seeds in sides)
     lists = a.shape[1]
-    b = b + 0.3 * rng.normal(size=lists)  # more than what is due to single pairs
+    b = b + 0.3 * rng.normal(size=lists)  # more than the variance of single pairs
     difference = b.mean(0) - a.mean(0)
     of_lists = np.var(difference, ddof=1) / lists
     expected, spread = of_lists, of_lists**2 / (lists - 1)
@@ -193,7 +193,7 @@ def test_clusters_join_the_lists_of_every_seed(rng):
 
 
 def test_scores_follow_the_direction_of_the_metric(rng):
-    """The probability to win is of better runs: lower ones where lower is better."""
+    """Better runs win: the lower ones if lower is better."""
     a, b = runs_of(rng), runs_of(rng, gain=0.01)
     win = compared(jrm.Seeds(a), jrm.Seeds(b), test="t").seeds.b_beats_a.value
     loss = compared(jrm.Seeds(a), jrm.Seeds(b), test="t", lower=True).seeds.b_beats_a

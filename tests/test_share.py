@@ -49,7 +49,7 @@ def draw(rng, topics=2):
     "metrics", [READERS, *long(WITH_CUTOFFS)], ids=["readers", "all"]
 )
 def test_metrics_at_a_share_and_at_ranks(rng, metrics):
-    """At a share, a list has the value that it has at the rank where the share ends."""
+    """At a share, a list has its value at the rank at which the share ends."""
     labels, scores, mask, columns = draw(rng)
     ends = sorted(set(CUTOFFS))
     names = [f"{name}@30%,{','.join(map(str, ends))}" for name in metrics]
@@ -67,14 +67,14 @@ def test_metrics_at_a_share_and_at_ranks(rng, metrics):
 
 @pytest.mark.long
 def test_layouts():
-    """Shares are those of each list on every layout, also where lists are packed."""
+    """Shares are of each list on every layout, also if lists are packed."""
     metric = jrm.num_relevant_retrieved
     jrm.testing.check_metric(metric, k=(jrm.share(0.3), jrm.share(1), 5))
 
 
 @pytest.mark.parametrize("x64", [False, True])
 def test_cutoffs_are_those_of_float64(rng, x64):
-    """ceil(share·n) is that of NumPy's float64, for lists up to the longest there are."""
+    """ceil(share·n) agrees with NumPy's float64, for lists up to the longest possible."""
     fractions = [0.07, 0.1, 1 / 3, np.round(rng.random(), 2) + 0.001]
     if not x64:
         fractions += [1.0, np.nextafter(1, 0), 1e-9, 1e-300, rng.random()]

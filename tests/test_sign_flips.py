@@ -16,7 +16,7 @@ COMPILED = (("two-sided", False), ("less", True))
 
 
 def shares(statistics, mid_p):
-    """The share of statistics that are at least the first one, or half where equal."""
+    """The share of statistics that reach the first; equal ones count half under `mid_p`."""
     near = np.isclose(statistics, statistics[0], rtol=1e-9, atol=1e-9)
     above = (statistics > statistics[0]) & ~near
     return np.mean(above + near * (0.5 if mid_p else 1.0))
@@ -36,7 +36,7 @@ def directed(statistics, alternative):
 
 
 def terms_of(rng, lists=8):
-    """Comparisons of all kinds: alike, sparse, scaled, in tenths, and not different."""
+    """Comparisons of all kinds: similar, sparse, scaled, in tenths, and not different."""
     terms = rng.normal(0.4, 1, (lists, 7))
     terms[:, 1] = terms[:, 0] + 0.2 * rng.normal(size=lists)
     terms[:, 2] = np.where(np.arange(lists) < 3, terms[:, 2], 0)

@@ -77,7 +77,7 @@ def alternatives(spec):
 
 
 def is_legal(bound):
-    """Whether a formula takes these options."""
+    """True if a formula takes these options."""
     try:
         signatures._check_options(bound)
     except (TypeError, ValueError):
@@ -86,7 +86,7 @@ def is_legal(bound):
 
 
 def plain(value):
-    """Returns a metric as its spec and options, and whatever is equal as equal."""
+    """Returns a metric as its spec and options, so that equal metrics compare equal."""
     value = binding.parse(value) if value in ("rbp", "dcg") else value
     if isinstance(value, Bound):
         options = tuple((name, plain(x)) for name, x in value.options)
@@ -160,7 +160,7 @@ def test_numbers_that_are_the_same_have_one_signature(text):
 
 
 def test_ties_by_the_metric():
-    """They mean the hash where no formula is known, and nothing where it has its own."""
+    """They mean the hash if no formula is known, and nothing if the metric has its own."""
     for metric, ties in (
         *(("rr", "expected"), ("inst", "hash"), ("tau", "own")),
         *(("ap(denominator=hits)", "hash"), ("residual(of=insq)", "expected")),
@@ -326,7 +326,7 @@ def test_joined():
 
 @pytest.mark.long
 def test_golden_values():
-    """Values of definition 1 of every metric of the package are those that are frozen."""
+    """Values of definition 1 of every metric of the package equal the frozen values."""
     frozen = json.loads(golden.FILE.read_text())
     assert frozen.keys() == golden.metrics().keys()
     actual = golden.values({text: jrm.from_signature(text) for text in frozen})
@@ -367,7 +367,7 @@ def joined(list_weights=None, **options):
     return joined.evaluation("rr@2", list_weights=list_weights)
 
 
-# What the caller chooses is a field, and each of these calls has a text of its own.
+# Choices of the caller are fields, and each of these calls has a text of its own.
 FIELDS = {
     users: [
         {"seen": [[0], []]},
@@ -412,7 +412,7 @@ FUNCTIONS_OF = {
     links: jrm.evaluate_links,
     joined: jrm.join,
 }
-# What the caller has, and how it is computed.
+# Arguments that are data of the caller, or say how to compute.
 OF_THE_CALLER = {
     "metrics": "the first part of a signature",
     "model queries items relevant qrels run": "the data",
@@ -444,7 +444,7 @@ def test_choices_of_a_call_are_fields(call):
         assert jrm.from_signature(texts[-1]).keywords == {"k": 2}
     assert len({*texts}) == len(texts), texts
     function = FUNCTIONS_OF[call]
-    # Drivers compare scores as JAX does, and tables as they are.
+    # Drivers compare scores in the precision of JAX, and `join` in float64.
     scores = jnp.zeros(0, float).dtype.name if call is not joined else "float64"
     assert call().signature["rr@2"].fields["scores"] == scores
     assert (call().signature["rr@2"].fields["exclude"] == "listed") == (call is links)
@@ -455,7 +455,7 @@ def test_choices_of_a_call_are_fields(call):
     assert {*inspect.signature(function).parameters} <= known
 
 
-# What a call that returns no text makes a choice of: the choice, as `signature` has it, or
+# Arguments of calls that return no text, with the choice that `signature` has for each, or
 # the option of a metric.
 CHOSEN = {
     "ties": "ties",
@@ -566,7 +566,7 @@ def test_a_query_that_leaves_its_list():
 
 
 def test_numbers_of_a_signature_are_in_range():
-    """One number has one text, and what is no such number raises."""
+    """One number has one text, and values that are no such numbers raise."""
     texts = {jrm.signature("recall@5", cut=x) for x in (10, 10.0, "10", np.int64(10))}
     assert texts == {"recall@5|cut:10|def:1"}
     assert jrm.signature("recall(rel=True)@5") == jrm.signature("recall(rel=1)@5")
@@ -580,7 +580,7 @@ def test_numbers_of_a_signature_are_in_range():
             jrm.signature("recall@5", **{option: choice})
 
 
-# What no option and no choice takes: words, and numbers beyond every range.
+# Values that no option and no choice takes: words, and numbers beyond every range.
 BAD = ("banana", "nan", "1e999", "-5", "1e300", "9" * 400, "(1,'x',)")
 
 
@@ -607,7 +607,7 @@ def test_bad_values_of_options_are_refused():
 
 
 def test_bad_choices_are_refused():
-    """Of each choice of rankings, means and files, and of what is fixed."""
+    """All choices of rankings, means and files, and fixed fields, refuse them."""
     for head, *parts in (
         jrm.signature(x).long.split("|") for x in ("err@5", "rbp", "ndcg", "bpref")
     ):
@@ -645,7 +645,7 @@ def test_cutoffs_in_another_order():
         labels = cutoff_names.by_label(joined.signature(metrics))
         assert [*labels][0] == name and labels[name].startswith("recall@2|")
         assert all("," not in x for x in labels.values())
-    # Where values stand in another order, they are neither compared nor joined as equal.
+    # If values stand in another order, they are neither compared nor joined as equal.
     first, second = (
         jrm.join({name: {"a": 1}}, {name: {"b": 2.0, "a": 1.0}}).evaluation(
             {"mine": functools.partial(jrm.recall, k=k)}

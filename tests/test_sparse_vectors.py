@@ -14,7 +14,7 @@ def test_equal_items_tie(monkeypatch):
     queries = scipy.sparse.random_array((40, 500), density=0.1, rng=rng)
     columns = rng.permutation(500)[:300]
     values = rng.standard_normal(300, np.float32)
-    part = values * np.float32(0.7)  # the rest is exact, and so is the sum
+    part = values * np.float32(0.7)  # the rest and the sum are exact
     orders = [rng.permutation(300) for _ in range(7)]
     items = scipy.sparse.csr_array(
         (
@@ -35,7 +35,7 @@ def test_equal_items_tie(monkeypatch):
             k=8,
             candidates=candidates,
         )
-        # Of 8 items that tie, the mean of 1/rank.
+        # The mean of 1/rank over 8 items that tie.
         expected = np.mean(1 / np.arange(1, 9))
         np.testing.assert_allclose(found.lists["mrr"].values, expected, rtol=1e-6)
     np.testing.assert_array_equal(items.data, before)
@@ -43,7 +43,7 @@ def test_equal_items_tie(monkeypatch):
 
 @pytest.mark.long
 def test_memory_bounds_batches(monkeypatch):
-    """A batch holds no more scores than it may, whatever its size is to be."""
+    """A batch holds no more scores than it may, whatever size was asked for."""
     monkeypatch.setattr(jobs, "MAX_AT_ONCE", 33 * 300)
     rng, done = np.random.default_rng(0), []
     queries, items = (

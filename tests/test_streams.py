@@ -18,7 +18,7 @@ QUERY = np.ones((1, 1), np.float32)  # the score of an item is its only number
 
 
 def test_devices_that_share_a_catalogue(rng):
-    """Its lists are those of all its items, also where a device has fewer than ranks."""
+    """Its lists rank all its items, also if a device has fewer items than ranks."""
     problem = dataclasses.replace(draw(rng), columns=("groups",))
     then = functools.partial(jrm.measure, OF_IDS)
     actual = catalog(problem, then, 4, (1, 8), k=10)
@@ -57,7 +57,7 @@ def test_a_tie_of_two_blocks():
 
 
 def test_ties_that_devices_cut():
-    """Items that tie for two ranks share them, also those that their device drops."""
+    """Items that tie for two ranks share them, also items that their device drops."""
 
     @jax.jit
     @jax.shard_map(mesh=make_mesh((2,), ("items",)), in_specs=P("items"), out_specs=P())

@@ -52,7 +52,7 @@ def test_err_ia_at_cutoffs_beyond_the_list(three_items):
             ranks = np.arange(1, k + 1)
             full = np.sum((1 - alpha) ** (ranks - 1.0) / ranks)
             np.testing.assert_allclose(value, gained / full, rtol=3e-7)
-        # Of a sum over 2^31 - 1 ranks: the harmonic number, or a series of the logarithm.
+        # The sum over 2^31 - 1 ranks is the harmonic number, or a series of the logarithm.
         ends = {0: np.log(most) + np.euler_gamma, 1: 1}
         limit = ends[alpha] if alpha in ends else -np.log(alpha) / (1 - alpha)
         np.testing.assert_allclose(lists.values[-1], gained / limit, rtol=3e-7)
@@ -77,7 +77,7 @@ def test_the_ends_of_alpha(three_items):
 
 @pytest.mark.long
 def test_equal_gains_of_packed_lists(rng):
-    """Of items that gain the same, the greedy order takes the first, whatever its rank."""
+    """If items gain the same, the greedy order takes the first, whatever its rank."""
     topics, scores = rng.random((6, 20, 4)) < 0.3, rng.random((6, 20))
     labels, retrieved = topics.any(-1), rng.random((6, 20)) < 0.7
     in_rows = jrm.rank(

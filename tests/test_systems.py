@@ -1,4 +1,4 @@
-"""`Systems`: values read once, which every function takes in place of what it was read from."""
+"""`Systems`: values read once, which every function takes in place of the values."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,7 +28,7 @@ TASKS = {name: {"web": {"mrr": x}, "news": {"mrr": x / 2}} for name, x in SIDES.
 
 @pytest.mark.parametrize("values", [RUNS, BY_ID, EVALUATIONS, SEEDS, TASKS])
 def test_every_function_takes_them(values):
-    """Comparisons, leaderboards and tables are those of the values themselves."""
+    """Comparisons, leaderboards and tables equal the ones of the values themselves."""
     systems = jrm.Systems(values)
     options = {"test": "t", "pairs": "all"}
     assert jrm.compare(systems, **options) == jrm.compare(values, **options)
@@ -46,7 +46,7 @@ def test_every_function_takes_them(values):
         tables = systems, jrm.Systems(tasks, tasks_first=True), tasks
     else:
         tables = systems, values
-    # Of seeds, a bootstrap of the default size takes long.
+    # A bootstrap of the default size takes long for seeds.
     test = jrm.compare(systems, test="t") if values is SEEDS else "old"
     texts = [jrm.table(x, compare=test) for x in tables]
     assert set(texts) == {texts[0]} and "differs from old" in texts[0]
@@ -119,7 +119,7 @@ def test_records():
 
 
 def test_values_are_read_at_once():
-    """Values may change later, and states stand for values where these are not needed."""
+    """Values may change later, and states stand for values if values are not needed."""
     values = np.array([0.5, 1.0])
     systems = jrm.Systems({"a": values, "b": [1.0, 1.0]})
     values[:] = 0
@@ -133,7 +133,7 @@ def test_values_are_read_at_once():
 
 
 def forms_of(values):
-    """Values of lists q0, q1, …, of which some are None, in the forms that people have."""
+    """Values of lists q0, q1, …, with None for some, in the forms that people have."""
     ids = [f"q{i}" for i in range(len(values))]
     columns = {"list": ids, "mrr": values}
     nan = [np.nan if x is None else x for x in values]
@@ -165,7 +165,7 @@ def test_missing_values_are_no_zeros(form):
     b = WHOLE if form in unnamed else forms_of(WHOLE)[form]
     systems, name = {"a": a, "b": b}, "1, 5" if form in unnamed else "'q1', 'q5'"
     of_table = systems if form in ("frame", "polars", "lazy") else {"a": {"mrr": a}}
-    # Of dicts, None has the error of all that is no number.
+    # In dicts, None has the error of values that are no numbers.
     text = rf"not finite, at lists {name} \(2 of 8\); "
     text = r"'q1'\] is None; pass a number for a list, or " if form == "dict" else text
     for call in (
@@ -209,7 +209,7 @@ def test_what_people_have_not_labelled(form):
     result = jrm.prediction_powered(people, judge)
     result = result if not isinstance(result, dict) else result["mrr"]
     assert result == expected and (result.lists, result.other_lists) == (6, 2)
-    if form == "dict":  # where one side has no value, nor has the difference
+    if form == "dict":  # if one side has no value, the difference has none
         side, judges = {x: of_judge[x] for x in kept}, (of_judge, judge)
         some = jrm.compare(people, of_judge, judge=judges)
         assert repr(some) == repr(jrm.compare(kept, side, judge=judges))

@@ -42,7 +42,7 @@ def test_text():
 
 
 def test_direction():
-    """The best is the lowest where the metric says so, and counts have none."""
+    """The best is the lowest if the metric says so, and counts have no best."""
     runs = {
         "low": {"arp": state(1.0, 2.0), "num_ret": state(3.0), "own@2": state(0.1)},
         "high": {"arp": state(2.0, 4.0), "num_ret": state(9.0), "own@2": state(0.3)},
@@ -70,7 +70,7 @@ def test_zeros_that_are_best():
     states = {x: {"arp": mean_of(y["arp"])} for x, y in runs.items()}
     with pytest.warns(UserWarning, match=warning + ".*a state does not say whether"):
         jrm.table(states)
-    # No warning where the choice is not 0, or was made in this call.
+    # No warning if the choice is not 0, or was made in this call.
     skipped = dataclasses.replace(zeros, undefined="skip")
     jrm.table({"a": {"arp": skipped}, "b": {"arp": skipped}})
     jrm.compare(runs, undefined="zero")
@@ -217,9 +217,9 @@ def test_one_run_has_metrics_as_rows():
 
 
 def test_the_best():
-    """The largest or the smallest mean is marked, with all that print alike.
+    """The largest or the smallest mean is marked, with all means that print the same.
 
-    None is, where that of a run is NaN or has overflowed.
+    No mean is marked if the mean of a run is NaN or has overflowed.
     """
     runs = {
         "a": {"rank@1": state(1.0), "mrr": state(0.12341)},

@@ -1,7 +1,7 @@
 """Public functions under the transformations of JAX, and results that outlive them.
 
 A row of a table is a function of `Arrays`. Each transform runs all rows of a table in one
-program, and compares what it returns with what `jax.jit` does on one device.
+program, and compares its results with the results of `jax.jit` on one device.
 """
 
 import functools
@@ -29,7 +29,8 @@ KS, METRICS = (2, None), ("mrr@1,3", "ndcg@3")
 RELAX = jrm.sigmoid_ranks(0.5)
 
 
-# What rows read: arrays of the items of lists, of their ranks, of lists, and of a catalogue.
+# The arrays that rows read: of the items of lists, of their ranks, of lists, and of a
+# catalogue.
 OF_ITEMS = ("labels", "scores", "mask", "item_weights", "segments", "subtopics")
 OF_RANKS = ("ids", "others", "top_labels", "top_mask", "above", "tied", "distances")
 OF_LIST = ("relevant", "queries", "values", "defined", "weights", "lengths", "groups")
@@ -91,14 +92,14 @@ def same_group(query, item):
 
 
 def with_columns(x):
-    """Ranks rows with what metrics of subtopics and groups read."""
+    """Ranks rows with the columns that metrics of subtopics and groups read."""
     columns = {"subtopics": x.subtopics, "groups": x.subtopics}
     how = {"k": 4, "ties": "stable", "list_weights": x.weights}
     return jrm.rank(x.labels, x.scores, x.mask, columns=columns, **how)
 
 
 def known(x, name):
-    """Ranks ids, of whose items something is known."""
+    """Ranks ids of items that have a column."""
     return jrm.rank_ids(in_catalog(x.ids), item_columns={name: getattr(x, name)})
 
 
@@ -180,7 +181,7 @@ DRAWN = ("sampled_labels",)
 
 
 def run(table, x, but=()):
-    """Calls the rows of a table, and measures what rankings they return."""
+    """Calls the rows of a table, and measures the rankings that they return."""
     return read(table, called(table, x, but))
 
 
@@ -259,7 +260,7 @@ def test_pickled(table):
     results = program_of(table)(draw(0)) if table == "states" else outside(table)
     copies = pickle.loads(pickle.dumps(results))
     same(copies, results, 0)
-    if table == "lists":  # others take as many programs to be printed
+    if table == "lists":  # printing others would compile many programs
         assert repr(copies) == repr(results)
 
 
@@ -351,7 +352,7 @@ def check(table, actual):
 
 
 def test_merged_states():
-    """States of batches merge to that of all lists, in any order and from a stack.
+    """States of batches merge to the state of all lists, in any order and from a stack.
 
     `empty` has their structure, and adds nothing.
     """
@@ -391,7 +392,7 @@ WAYS = {
     "items": (P("a", "b"), P("a"), P("b")),
     "apart": (P(None, "b"), P("a"), P("a")),
 }
-# Where a call refuses arrays that are cut, it says why.
+# If a call refuses arrays that are cut, it says why.
 PACKED = dict.fromkeys(
     ("rank, packed", "rank, packed, soft", "slopes of packed soft ranks"),
     " is sharded over devices, as P",
@@ -474,7 +475,7 @@ def test_shard_map(table):
         assert bits == bits[:1] * LISTS
 
 
-# Those of ids alone have no floats to take their precision from.
+# Functions of ids alone have no floats to take their precision from.
 IN_SINGLE = ("jaccard", "overlap", "rank_biased_overlap", "kendall_tau", "spearman_rho")
 
 
@@ -533,7 +534,7 @@ def read_outside(x):
 @pytest.mark.long
 @pytest.mark.parametrize("mesh", [MESH, AUTO], ids=["Explicit", "Auto"])
 def test_outside_of_programs(mesh):
-    """They are selected, joined and printed as those of one device, under `set_mesh` too."""
+    """Results are selected, joined and printed as on one device, under `set_mesh` too."""
     place._table.cache_clear()  # as in a process that has measured nothing yet
     with jax.set_mesh(mesh):
         text, actual = read_outside(cut(draw(0), "lists", mesh))

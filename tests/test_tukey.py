@@ -17,13 +17,13 @@ KEY = jax.random.key(5)
 
 
 def near(p, expected, samples):
-    """Whether random permutations may give this p."""
+    """True if random permutations may give this p."""
     slack = 5 * np.sqrt(expected * (1 - expected) / samples) + 1 / samples
     return (np.abs(p - expected) <= slack).all()
 
 
 def test_p_by_brute_force(rng):
-    """p is that of all 6⁴ permutations of three systems, with weights and ties."""
+    """p agrees with all 6⁴ permutations of three systems, with weights and ties."""
     values = rng.integers(0, 4, (3, 6)) / 10 + [[0], [0.2], [0.6]]
     values[:, 2] = 0.3
     weights = np.array([1, 2, 1, 0.5, 0, 3])
@@ -46,7 +46,7 @@ def test_p_by_brute_force(rng):
 
 
 def test_two_systems(rng):
-    """The test of two systems is that of sign flips, over more lists than one chunk."""
+    """The test of two systems equals the sign-flip test, over more lists than one chunk."""
     lists, samples = 3 * ROWS // 2, 4000
     values = rng.random((2, lists))
     difference = values[1] - values[0]
@@ -66,7 +66,7 @@ def test_permutations_are_uniform():
 
 @pytest.mark.long
 def test_lists_are_permuted_apart(rng):
-    """Sums over many lists vary as those of independent permutations do."""
+    """Sums over many lists vary like sums of independent permutations."""
     terms = rng.normal(size=(200, 5)).astype(np.float32)
     terms -= terms.mean(1, keepdims=True)
     sums = np.asarray(jax.jit(permuted_sums, static_argnums=2)(terms, KEY, 2000))

@@ -39,7 +39,7 @@ def extrapolated(a, b, p):
 
 
 def by_loops(first, second):
-    """Computes each function by loops; None where it is undefined."""
+    """Computes each function by loops; None if it is undefined."""
     a, b = (
         list(dict.fromkeys(i for i in x.tolist() if i >= 0)) for x in (first, second)
     )
@@ -129,7 +129,7 @@ def test_long_lists(rng):
 
 @pytest.mark.long
 def test_double_precision(rng):
-    """Ids may exceed int32; values are float64 where the labels of a ranking are."""
+    """Ids may exceed int32; values are float64 if the labels of a ranking are."""
     first, second = lists_of_ids(rng, lists=6)
     expected = jrm.overlap(first, second, KS)
     with jax.enable_x64(True):
@@ -154,7 +154,7 @@ def test_no_ranks():
 
 
 def test_ties_are_means_over_all_orders(rng):
-    """Of whole lists, and of one that is cut within a tie group."""
+    """It holds for whole lists, and for a list that is cut within a tie group."""
     scores = rng.integers(0, 3, (2, 6, 5)).astype(np.float32)
     scores[:, 0] = [3, 0, 0, 0, 0]  # five that tie have 14,400 pairs of orders
     mask = rng.random(scores.shape) < 0.9
@@ -185,7 +185,7 @@ def test_ties_are_means_over_all_orders(rng):
 
 @pytest.mark.long
 def test_a_tied_ranking_and_itself(rng):
-    """It agrees with itself by tau-b alone, which is undefined where all items tie."""
+    """It agrees with itself by tau-b alone, which is undefined if all items tie."""
     scores = rng.integers(0, 3, (6, 5)).astype(np.float32)
     scores[0] = 0
     same = jrm.rank(np.ones_like(scores), scores)
@@ -215,7 +215,7 @@ def test_ties_of_published_code():
 
 
 def test_ties_across_a_cut_without_scores():
-    """They are refused, and NaN where they are not known."""
+    """They are refused, or NaN if they are not known."""
     scores = np.float32([[3, 2, 2, 1], [2, 2, 1, 1]])
 
     def overlap(scores):

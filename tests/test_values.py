@@ -105,7 +105,7 @@ def test_the_ideal_is_of_the_pool():
 
 
 def test_retrieved_without_one_relevant_document():
-    """A B C D E are retrieved; A, C, E and Q are relevant, of which Q was not retrieved."""
+    """A B C D E are retrieved; A, C, E and Q are relevant; Q was not retrieved."""
 
     @jax.jit
     def values(labels, pool):
@@ -124,7 +124,7 @@ def test_retrieved_without_one_relevant_document():
 
 
 def test_fewer_relevant_documents_than_were_retrieved():
-    """What was retrieved counts where values are unknown; known ones would raise."""
+    """Retrieved items count if values are unknown; known values would raise."""
     labels, mask = [[1, 0, 1], [1, 1, 1]], [[True] * 3, [True, True, False]]
     jrm.rank_retrieved(labels, np.array(mask), num_relevant=[2, 2])
 
@@ -138,7 +138,7 @@ def test_fewer_relevant_documents_than_were_retrieved():
         close(results["recall@1,3"].values, [1 / relevant, 3 / relevant])
         close(results["map"].values, 3 / relevant)
         close(results["num_relevant"].values, relevant)
-    # Of graded labels, metrics say which are relevant.
+    # Metrics say which graded labels are relevant.
     graded = jrm.rank_retrieved([1, 1, 2], num_relevant=1)
     close(jrm.recall.of(graded, relevance_threshold=2).values, 1)
     close(jrm.recall.of(graded).values, 1)
@@ -261,7 +261,7 @@ def test_a_sure_stop_at_the_first_rank():
 
 
 def test_tiny_labels():
-    """A scale of the labels changes neither a ratio of gains nor where it is defined."""
+    """A scale of the labels changes neither a ratio of gains nor its `defined`."""
     labels = np.float32([[1e-20], [1], [1e20]]) * np.float32([1, 0, 3])
     ranking = jrm.rank(labels, np.stack([IN_ORDER[:3]] * 3))
     ratio, position = jrm.measure(

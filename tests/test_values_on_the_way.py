@@ -1,4 +1,4 @@
-"""What a user meets on the way to a stop: `expected_first` with the values of items."""
+"""Items that a user meets on the way to a stop: `expected_first` with their values."""
 
 import dataclasses
 import functools
@@ -66,8 +66,8 @@ def of_all_orders(scores, stops, values):
 def in_closed_form(scores, stops, values):
     """The same by symmetric polynomials, for many tied items.
 
-    Of t tied items, those before the j-th, which is the item i, are each set of j − 1 others
-    with the same probability.
+    If the item i is the j-th of t tied items, the items before it are each set of j − 1
+    others with the same probability.
     """
     reached, met = 1.0, []
     for group in oracle.tie_groups(range(len(scores)), scores):
@@ -86,7 +86,7 @@ def in_closed_form(scores, stops, values):
 
 @pytest.fixture
 def short(rng):
-    """Short lists with up to five tied items; some stop surely, others nobody."""
+    """Short lists with up to five tied items; some stop every user, others stop no user."""
     scores = np.stack([rng.permutation([2, 1, 1, 1, 1, 1, 0, 0]) for _ in range(24)])
     stops = rng.choice([0, 0, 0.25, 0.25, 0.9, 1], scores.shape)
     values = rng.normal(size=scores.shape)
@@ -108,7 +108,7 @@ def check(ranking, arrays, ks, mean=of_all_orders, stop_fn=stop):
 
 @pytest.mark.parametrize("cut", long_but((3,), (1, 2, 3, 4, 6, None)))
 def test_values_equal_all_orders(short, cut):
-    """Sums are means over all orders, where the best are held alone, and cut above."""
+    """Sums are means over all orders, also if only the best are held, and at cuts above."""
     arrays, columns = short
     labels = np.ones_like(arrays[0])
     ks = (1, 2, 3, 4, 6, None) if cut is None else (1, cut)
@@ -117,7 +117,7 @@ def test_values_equal_all_orders(short, cut):
 
 @pytest.mark.long
 def test_sure_stops(short):
-    """Bools are the chances 0 and 1; a value that is the chance is that of the stop."""
+    """Bools are the chances 0 and 1; if the value is the chance, it is the stop's value."""
     (scores, stops, values), columns = short
     ranking = jrm.rank(np.ones_like(scores), scores, columns=columns)
     sure = scores, (stops > 0.5).astype(np.float32), values
@@ -171,7 +171,7 @@ def test_values_in_long_lists(rng):
 
 
 def test_unlisted_items_are_worth_nothing():
-    """Where only relevant items are held, the values of all others must be 0."""
+    """If only relevant items are held, the values of all others must be 0."""
     places = jrm.rank_places(*np.ones((3, 1, 1), int), num_retrieved=[5])
     with pytest.raises(ValueError, match="label 0 is worth 3.0"):
         places.expected_first(

@@ -1,9 +1,9 @@
 """Bad calls by subject, which `tests/test_errors.py` makes: a table in each module.
 
-A row is the type of an error, its message, in which `.*` stands for any text, and the call
-that raises it. It compiles no more than what converts an argument, but for rows in `LATE`.
-Where the message says what to do, the row ends with a call that does so, and must not raise;
-if it returns a comparison, that must hold.
+A row is the type of an error, its message, with `.*` for any text, and the call that raises
+it. Only rows in `LATE` compile more than the conversion of an argument. If the message says
+what to do, the row ends with a call that does it, and must not raise; if this call returns
+a comparison, the comparison must hold.
 """
 
 import importlib

@@ -89,7 +89,7 @@ def labelled_catalog(block_size):
     return CATALOG(queries=np.ones((2, 4), np.float32), items=sharded(), relevant_ids=labels, block_size=block_size)  # fmt: skip
 
 
-# The shapes of rankings are enough for what they refuse, and compile nothing.
+# Shapes of rankings are enough for these errors, and compile nothing.
 
 
 def cut():

@@ -1,4 +1,4 @@
-"""Bad calls of the drivers, and of what they return."""
+"""Bad calls of the drivers, and of their results."""
 
 import dataclasses
 import functools
@@ -44,7 +44,7 @@ def users(**changes):
 
 
 def of_frame(library, name, columns):
-    """Evaluates nine users of twelve items, of which one argument is a frame."""
+    """Evaluates nine users of twelve items, with a frame as one argument."""
     lists = {"relevant": [[0]] * 9, name: FRAMES[library].DataFrame(columns)}
     return users(model=np.zeros((9, 12), np.float32), **lists)
 
@@ -56,7 +56,7 @@ def queries(**changes):
 
 
 def of_sparse(**changes):
-    """Evaluates two sparse queries, each of which is an item."""
+    """Evaluates two sparse queries, which are the items, too."""
     return queries(**{"queries": SPARSE, "items": SPARSE} | changes)
 
 
@@ -92,7 +92,7 @@ EYE = np.eye(8, dtype=np.float32)
 
 
 def of_shards(of_users, of_items, vectors=EYE, **options):
-    """Evaluates users and items of which a mesh cuts the arrays."""
+    """Evaluates users and items whose arrays a mesh cuts."""
     model = put(GRID, vectors, *of_users), put(GRID, EYE, *of_items)
     return users(model=model, relevant=[[0]] * 8, **options)
 
@@ -115,7 +115,7 @@ def by(query_attributes, item_attributes=(1, 2, 3)):
 
 
 def of_column(column, masked=False):
-    """Returns lists of ids, of which the last is an array."""
+    """Returns lists of ids; the last list is an array."""
     return [[1], np.ma.array(column, mask=[0, 1]) if masked else np.array(column)]
 
 
@@ -139,7 +139,7 @@ def rows_of_matrix(labels):
 
 
 def in_64_bits(call):
-    """Calls a function where numbers have 64 bits."""
+    """Calls a function with numbers of 64 bits."""
     with jax.enable_x64():
         return call()
 

@@ -1,4 +1,4 @@
-"""Bad calls of families of metrics: their options, their columns, and what they cannot read."""
+"""Bad calls of families of metrics: options, columns, and data that they cannot read."""
 
 import functools
 
@@ -31,7 +31,7 @@ def VALUE(metrics, **columns):
 
 
 def of_items(name, column, values, relevant=None, profile_ids=None, **options):
-    """Measures ranked ids of which one column is known."""
+    """Measures ranked ids with one known column."""
     known = {"item_columns": {column: values}, "profile_ids": profile_ids}
     measure = getattr(jrm, name).of
     return jax.eval_shape(

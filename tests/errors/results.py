@@ -74,7 +74,7 @@ def by_clusters(clusters, ids=IDS):
 
 
 def unknown(name):
-    """Asks for a metric that is not there, of which the message is short."""
+    """Asks for a metric that does not exist; its message is short."""
     try:
         jrm.evaluate((name,), np.zeros((2, 4)), np.zeros((2, 4)))
     except ValueError as error:

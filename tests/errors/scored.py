@@ -13,7 +13,7 @@ LISTS = ["q", "q", "r"]
 
 
 def scored(options=None, source=None, metrics="mrr", **columns):
-    """Evaluates a table of two lists, of which some columns differ."""
+    """Evaluates a table of two lists, with some columns changed."""
     table = {"qid": LISTS, "label": [1, 0, 1], "score": [0.5, 0.4, 0.3]} | columns
     table = {name: values for name, values in table.items() if values is not None}
     return jrm.evaluate_scored(

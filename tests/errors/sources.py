@@ -1,4 +1,4 @@
-"""Bad calls of the sources of rankings, and of what brings their arguments into form."""
+"""Bad calls of the sources of rankings, and of functions that prepare their arguments."""
 
 import array
 import functools
@@ -83,13 +83,13 @@ def column_of_lists():
 
 
 def in_32_bits(call):
-    """Calls a function where integers have 32 bits."""
+    """Calls a function with integers of 32 bits."""
     with jax.enable_x64(False):
         return call()
 
 
 def in_64_bits(call):
-    """Calls a function where numbers have 64 bits."""
+    """Calls a function with numbers of 64 bits."""
     with jax.enable_x64():
         return call()
 
@@ -140,7 +140,7 @@ WIDE_FORMS = {
 
 # fmt: off
 def pooled(metric):
-    """Of the second list, two items of the label 0 are retrieved, and one was judged."""
+    """The second list retrieves two items of the label 0; one of them was judged."""
     labels, pool = [[1, 0, 0, 1], [1, 0, 0, 1]], [[1, 1, 0, 0], [1, 1, 0, -1]]
     return jrm.measure(metric, jrm.rank_retrieved(labels, pool_labels=pool))
 
@@ -173,7 +173,7 @@ def long_lists(length):
 
 
 def beyond(ranks):
-    """A place beyond the limit, among so many ranks."""
+    """A place beyond the limit, among `ranks` ranks."""
     return jrm.rank_places([[1]], [[LIMIT + 99]], [[1]], num_retrieved=[ranks])
 
 

@@ -1,4 +1,4 @@
-"""Bad calls of states, of values of lists, and of what makes states of them."""
+"""Bad calls of states, of values of lists, and of functions that make states of them."""
 
 import functools
 
@@ -30,7 +30,7 @@ def HISTOGRAM(*shape, **options):
 
 
 def BOOT(ids=IDS, samples=20):
-    """Returns the shapes of a `Bootstrap`, which are enough for what it refuses."""
+    """Returns the shapes of a `Bootstrap`, which are enough for its errors."""
     return jax.eval_shape(lambda: jrm.bootstrap(LISTS, ids, samples=samples))
 
 
@@ -55,7 +55,7 @@ def mean_of(values, weights, defined=None):
     )
 
 
-# Of values, weights, and where they are defined.
+# Shapes of values, of weights, and of `defined`.
 SHAPES = [((3, 2), (3, 4)), ((3,), (3, 2)), ((3, 2), (3, 2), (3,)), ((3, 2), (2,)), ((3, 2, 2), (3,))]  # fmt: skip
 
 # fmt: off

@@ -22,7 +22,7 @@ BOARD = {"a": np.array([0.1, 0.2, 0.4]), "b": np.array([0.3, 0.1, 0.4])}
 PILOT = np.array([0.1, -0.05, 0.2, 0.0, 0.15, -0.1, 0.05, 0.1])
 KNOWN = lists_of([0.5, 0, 0.25], None, [True, False, True])
 SKIPPED = jrm.PerList(KNOWN.values, KNOWN.weights, KNOWN.defined, "skip")
-# What people say of 12 of the 40 lists of a judge.
+# Values of people for 12 of the 40 lists of a judge.
 JUDGE = {f"q{i}": i % 7 / 7 for i in range(40)}
 HUMAN = {name: x**2 for name, x in JUDGE.items() if int(name[1:]) % 3 == 0}
 PEOPLE, JUDGES = (
@@ -65,7 +65,7 @@ def judged():
 
 
 def resampled(values, samples=20):
-    """Makes a `Bootstrap` of zeros that is shaped as that of these values."""
+    """Makes a `Bootstrap` of zeros, with the shapes of a bootstrap of these values."""
     lists, ids = lists_of(values), np.arange(len(values))
     shapes = jax.eval_shape(lambda: jrm.bootstrap(lists, ids, samples=samples))
     return jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
@@ -91,7 +91,7 @@ OF_LISTS = [
 
 # fmt: off
 CASES = {
-    # comparisons: what is paired by ids, or by position
+    # comparisons: lists paired by ids, or by position
     "lists without ids": (ValueError, "a has 8 lists and b has 2; pass .* within each group", lambda: jrm.compare(EIGHT, TWO), lambda: jrm.compare(EIGHT[:2], TWO) and jrm.compare(EIGHT[2:], EIGHT[2:])),
     "ids of one side": (ValueError, "7 are not in b: 'b', .* 'e', 'f', …", lambda: jrm.compare(EIGHT, TWO, ids=("abcdefgh", "ax")), lambda: jrm.compare(EIGHT[:1], TWO[:1], ids=("a", "a"))),
     "ids of the other side": (ValueError, "in b, 1 are not in a: 9;", lambda: jrm.compare(TWO, X[:3], ids=([1, 2], [1, 2, 9])), lambda: jrm.compare(TWO, X[:2], ids=([1, 2], [1, 2]))),

@@ -1,7 +1,7 @@
 """Fixtures of the frameworks' tests: lists, and a comparison with plain `evaluate`.
 
-No test is skipped where a framework is missing: run the folder by its path, in an
-environment with the extra "frameworks".
+No test is skipped if a framework is missing: run the folder by its path, in an environment
+with the extra "frameworks".
 """
 
 import contextlib
@@ -55,7 +55,7 @@ def lists():
 
 @pytest.fixture
 def agree():
-    """Asserts that flat results are those of one call with all lists."""
+    """Asserts that flat results equal one call with all lists."""
 
     def agree(results, labels, scores, metrics=METRICS, **options):
         states = jrm.evaluate(metrics, labels, np.asarray(scores), **options)

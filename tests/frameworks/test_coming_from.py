@@ -79,7 +79,7 @@ def of_torchmetrics(library, call):
 
 
 def of_sklearn(library, call):
-    """Evaluates a function of scikit-learn; those of a single list, list by list."""
+    """Evaluates a function of scikit-learn; a function of a single list, list by list."""
     if "(" in call:
         arguments = {"labels": LABELS[:10], "scores": SCORES[:10]}
         return eval(f"library.{call}", {"library": library, **arguments})
@@ -108,7 +108,7 @@ def of_ir_measures(library, call):
     return library.calc_aggregate([measure], QRELS, RUN)[measure]
 
 
-# The module of each library, and what evaluates a call of it.
+# The module of each library, and the function that evaluates a call of it.
 LIBRARIES = {
     "rax": ("rax", of_rax),
     "keras-rs": ("keras_rs.metrics", of_keras_rs),

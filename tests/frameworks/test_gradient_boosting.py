@@ -9,7 +9,7 @@ from pages import settings_of
 import jax_rank_metrics as jrm
 
 RNG = np.random.default_rng(7)
-SIZES = RNG.integers(1, 60, 80)  # beyond 32, where XGBoost cuts a plain "ndcg"
+SIZES = RNG.integers(1, 60, 80)  # beyond 32, because XGBoost cuts a plain "ndcg" there
 FEATURES = RNG.integers(0, 4, (SIZES.sum(), 3)).astype(np.float32)
 LABELS = np.clip(FEATURES[:, 0] - 2 + RNG.integers(0, 4, len(FEATURES)), 0, 4)
 IDS = np.repeat(np.arange(len(SIZES)), SIZES)
@@ -20,7 +20,7 @@ PACKING = {"segment_ids": IDS, "num_segments": len(SIZES)}
 
 
 def of_xgboost(metric, *options):
-    """Returns labels, the predictions of two small trees, and what XGBoost says of them."""
+    """Returns labels, the predictions of two small trees, and XGBoost's value for them."""
     labels = LABELS if metric.startswith("ndcg") else np.minimum(LABELS, 1)
     data, said = xgboost.DMatrix(FEATURES, labels, group=SIZES), {}
     params = {"objective": "rank:ndcg", "eval_metric": metric, "max_depth": 2}
@@ -54,7 +54,7 @@ def test_a_row_gives_one_number(library, call, name, undefined):
     options = {"ties": "stable", "undefined": undefined, **PACKING}
     ours = jrm.compute(jrm.evaluate(name, labels, scores, **options))[name]
     np.testing.assert_allclose(float(ours), theirs, atol=3e-7)
-    # What the page says matters does: other ties or choices give other numbers.
+    # The choices on the page matter: other ties or choices give other numbers.
     for change in {"ties": "expected"}, {"undefined": "skip"}:
         other = jrm.compute(jrm.evaluate(name, labels, scores, **options | change))
         assert abs(float(other[name]) - theirs) > 1e-3

@@ -11,7 +11,7 @@ METRICS = ("recall@1,3", "ndcg@5", "mrr")
 
 
 def test_sharded_evaluation(lists, agree):
-    """The last batch is padded, and the results are those of one device."""
+    """The last batch is padded, and the results equal the results of one device."""
     real = lists.labels >= 0
     scores = lists.features.sum(-1)
     source = [(y[r], s[r]) for y, s, r in zip(lists.labels, scores, real, strict=True)]

@@ -65,7 +65,7 @@ def test_fit_and_evaluate(lists, agree):
 
 
 def test_item_weights(lists, agree):
-    """Sample weights are weights of items where the loss is per item."""
+    """Sample weights are weights of items if the loss is per item."""
     weights = np.linspace(0.5, 2, 88, dtype=np.float32).reshape(11, 8)
     model = compiled(of_items)
     logs = model.evaluate(

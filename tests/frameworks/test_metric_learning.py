@@ -27,7 +27,7 @@ def evaluate_rank():
 
 
 def other_cameras(queries, items):
-    """Labels images of the same person; those of the same camera leave the gallery."""
+    """Labels images of the same person; images of the same camera leave the gallery."""
     (people, cameras), (gallery_people, gallery_cameras) = queries, items
     is_same = people[:, None] == gallery_people
     return is_same, is_same & (cameras[:, None] == gallery_cameras)
@@ -77,7 +77,7 @@ NAMES = {
 
 @pytest.fixture(scope="module")
 def embeddings():
-    """Vectors of classes of 1 to 14 members; those of a class are near each other."""
+    """Vectors of classes of 1 to 14 members; vectors of a class are near each other."""
     rng = np.random.default_rng(1)
     classes = rng.permuted(np.repeat(np.arange(9), [1, 2, 3, 5, 8, 11, 14, 4, 6]))
     centres = rng.normal(size=(9, 6))
@@ -117,7 +117,7 @@ def test_accuracy_calculator(embeddings, in_reference, k):
     measured = jrm.measure(tuple(names.values()), ranking)
     ours = {key: measured[name] for key, name in names.items()}
     if k == 3:
-        # Of classes beyond k, which it warns of, it reads precision and AP at k.
+        # For classes beyond k, it warns and reads precision and AP at k.
         short = jrm.measure(("p@3", "map@3"), ranking)
         has_more = np.asarray(ranking.num_relevant(1.0)) > 3
         for key, name in (("r_precision", "p@3"), (MAP_AT_R, "map@3")):

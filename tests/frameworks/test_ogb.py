@@ -25,7 +25,7 @@ def draw(rng, shape, dtype=np.float32):
 @pytest.mark.parametrize("name", ["ogbl-ddi", "ogbl-wikikg2", "ogbl-vessel"])
 @pytest.mark.parametrize("kind", ["numpy", "jax", "float64"])
 def test_numbers_of_every_data_set(name, kind, rng):
-    """Floats and lists are those of torch, under ties, for each kind of metric."""
+    """Floats and lists equal torch's, under ties, for each kind of metric."""
     dtype = np.float64 if kind == "float64" else np.float32
     theirs, ours = TheirEvaluator(name), ogb.Evaluator(name)
     assert theirs.eval_metric == ours.eval_metric
@@ -94,7 +94,7 @@ def test_lists_have_intervals(rng):
 
 
 def test_bad_arguments(rng):
-    """Errors name the argument and what to pass."""
+    """Errors name the argument and the values that it takes."""
     evaluator, two = ogb.Evaluator("ogbl-biokg"), draw(rng, (4, 2))
     with pytest.raises(ValueError, match="name is 'ogbl-none'; pass one of ogbl-ppa"):
         ogb.Evaluator("ogbl-none")

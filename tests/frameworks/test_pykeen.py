@@ -30,7 +30,7 @@ TIES = {"realistic": None, "optimistic": "best", "pessimistic": "worst"}
 
 @pytest.fixture(scope="module")
 def graph():
-    """Known triples, of which some are evaluated, and scores of few values."""
+    """Known triples, the part of them to evaluate, and scores of few values."""
     rng = np.random.default_rng(3)
     sizes = (ENTITIES, RELATIONS, ENTITIES)
     known = np.unique(np.stack([rng.integers(0, n, KNOWN) for n in sizes], 1), axis=0)

@@ -54,7 +54,7 @@ def agree(ours, theirs):
 
 @pytest.mark.parametrize("skip_first_result", [False, True])
 def test_mteb(monkeypatch, dicts, skip_first_result):
-    """All values, those of abstention included, which read queries in the run's order."""
+    """All values agree, abstention's too, which read queries in the order of the run."""
     qrels, run = dicts
     arguments = run, qrels, KS, skip_first_result
     theirs = mteb_metrics.calculate_retrieval_scores(*arguments)
@@ -82,7 +82,7 @@ def test_beir(monkeypatch, dicts, ignore_identical_ids):
 
 
 def test_measures_of_their_own(dicts):
-    """The rules of "My number differs", where no scores tie: MTEB by query, BEIR's means."""
+    """The rules of "My number differs" hold without ties: MTEB by query, BEIR's means."""
     rng, (qrels, run) = np.random.default_rng(8), dicts
     run = {
         query: dict(zip(docs, rng.permutation(len(docs)).tolist(), strict=True))
@@ -110,7 +110,7 @@ def test_measures_of_their_own(dicts):
     anywhere = jrm.join({query: judged for query in qrels}, run, **unjudged)
     holes = 1 - anywhere.measure("judged@1,3,5")["judged@1,3,5"].values[in_order].T
     agree(holes.tolist(), [*mteb_metrics.hole(qrels, run, ks).values()])
-    # BEIR divides by all judged queries, and recall by 0 where nothing is relevant.
+    # BEIR divides by all judged queries, and recall by 0 if nothing is relevant.
     del run[others[0]], run[empty], qrels[empty]
     values = jrm.join(qrels, run, **unjudged).measure(names)
     functions = beir_metrics.mrr, beir_metrics.recall_cap, beir_metrics.top_k_accuracy

@@ -50,7 +50,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def texts():
-    """Returns queries, documents, and those that are relevant, some not in the corpus."""
+    """Returns queries, documents, and relevant documents, some not in the corpus."""
     rng = np.random.default_rng(2)
 
     def draw(prefix, number, length):
@@ -95,7 +95,7 @@ def dot(queries, documents):
     "functions", [None, {"dot": dot, "twice": lambda q, d: 2 * dot(q, d)}]
 )
 def test_equal_to_theirs(model, texts, tmp_path, chunk, functions):
-    """Results, primary metric, CSV file and predictions, where no scores tie."""
+    """Results, primary metric, CSV file and predictions are equal if no scores tie."""
     results, primary, files = [], [], []
     for index, kind in enumerate((theirs_of_texts.InformationRetrievalEvaluator, Ours)):
         evaluator = kind(
@@ -177,7 +177,7 @@ def test_ties(model, texts, chunk, digits):
     assert (held == -np.sort(-scores, axis=1)[:, :20]).all()
     is_tied = held[:, 1:] == held[:, :-1]
     assert (np.diff(evaluation.retrieved_ids)[is_tied] > 0).all()
-    # The last that is held is the first in the corpus of those that tie with it.
+    # If documents tie with the last held score, the first ones in the corpus are held.
     for row, items, values in zip(scores, evaluation.retrieved_ids, held, strict=True):
         at_last = np.flatnonzero(row == values[-1])[: (values == values[-1]).sum()]
         assert {*at_last} <= {*items.tolist()}
@@ -225,7 +225,7 @@ class TokenModel:
 
 @pytest.mark.parametrize("name", ["maxsim", "meanmaxsim"])
 def test_multi_vector_models(texts, monkeypatch, name):
-    """Results are theirs, and those of `evaluate_embeddings`, ids included."""
+    """Results equal theirs and the results of `evaluate_embeddings`, ids included."""
     queries, corpus, relevant = texts
     model, options = TokenModel(name), {**KS, "corpus_chunk_size": 20}
     results = []
@@ -256,7 +256,7 @@ def test_multi_vector_models(texts, monkeypatch, name):
 
 
 def test_standard_errors(model, texts):
-    """They have a key of their own, and are those of the states."""
+    """They have a key of their own, and equal the errors of the states."""
     plain = Ours(*texts, **KS, name="dev")(model)
     evaluator = Ours(*texts, **KS, name="dev", std_errors=True)
     results = evaluator(model)
@@ -344,7 +344,7 @@ def arrays_of(embeddings):
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 @pytest.mark.parametrize(("num_words", "is_tied"), [(20, False), (3, True)])
 def test_sparse_models(sparse_model, tmp_path, chunk, num_words, is_tied):
-    """Results are theirs where no scores tie, and always those of the same embeddings."""
+    """Results equal theirs without ties, and always the results of the same embeddings."""
     rng = np.random.default_rng(4)
     texts = [" ".join(x) for x in rng.choice(WORDS, (62, num_words))]
     queries = {f"q{i}": x for i, x in enumerate(texts[:12])}
@@ -382,7 +382,7 @@ def test_sparse_models(sparse_model, tmp_path, chunk, num_words, is_tied):
     else:
         items = evaluator.evaluations["dot"].retrieved_ids
         np.testing.assert_array_equal(found.retrieved_ids, items)
-    # Embeddings of the corpus may be known, and errors are those of the states.
+    # Embeddings of the corpus may be known, and errors equal the errors of the states.
     evaluator = kind(queries, corpus, relevant, **options, std_errors=True)
     embeddings = sparse_model.encode_document([*corpus.values()])
     again = evaluator(sparse_model, corpus_embeddings=embeddings)

@@ -151,7 +151,7 @@ def test_nothing_at_all():
 
 
 def test_few_lists_are_weighted(lists):
-    """Weights of samples are those of lists as rows, and those of items by ids."""
+    """Weights of samples weigh lists if lists are rows, and items if lists have ids."""
     scores, weights = lists.features.sum(-1), np.linspace(0, 1, 11)
     rows = score(lists.labels[:10], scores[:10], weights[:10], metric="mrr")
     state = jrm.reciprocal_rank(

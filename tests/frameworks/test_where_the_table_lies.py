@@ -13,7 +13,7 @@ import pytest
 import jax_rank_metrics as jrm
 
 PAGE = (Path(__file__).parents[2] / "docs/where-the-table-lies.md").read_text()
-# Engines warn of what they themselves call.
+# Engines warn of their own calls.
 pytestmark = pytest.mark.filterwarnings("ignore")
 NAMES = ("ndcg@10", "map", "mrr")
 
@@ -46,7 +46,7 @@ def run(heading, clicks, **names):
 
 
 def check(evaluation, clicks):
-    """Checks the states by those of one machine."""
+    """Checks the states against the states of one machine."""
     whole = jrm.evaluate_scored(NAMES, clicks)
     for name in NAMES:
         held, state = evaluation[name], whole[name]

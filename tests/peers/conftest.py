@@ -17,7 +17,8 @@ import jax
 import numpy as np
 import pytest
 
-# What these record is compared by default; all other peers run with the long tests.
+# The modules whose recorded numbers are compared by default; all other peers run with the
+# long tests.
 BY_DEFAULT = (
     "test_recommenders",
     "test_scipy",
@@ -127,7 +128,7 @@ class Record:
 
 
 def as_json(value: Any) -> Any:
-    """Returns all digits of numbers, in lists and dicts: 9 where they are of float32."""
+    """Returns numbers in lists and dicts with all their digits: 9 for float32, else 15."""
     if isinstance(value, dict):
         return {name: as_json(x) for name, x in value.items()}
     array = np.asarray(value)

@@ -1,7 +1,7 @@
 """Writes `recommenders.json`, the numbers that `test_recommenders.py` compares with.
 
-The libraries need an older NumPy, so their numbers are kept. To make those of a library
-again, in an environment of its own:
+The libraries need an older NumPy, so their numbers are kept. To record a library again, in
+an environment of its own:
 
     pip install rectools==0.19.0 "numpy<2"
     pip install lenskit==2025.8.1 "numpy<2"

@@ -25,7 +25,7 @@ def asked(call):
 
 
 def test_every_row(recorded):
-    """What a row asks there and here is one number, with the worst order of ties."""
+    """Both metrics of a row give one number, with the worst order of ties."""
     rows = [*settings_of("CatBoost")]
     packing = {"segment_ids": IDS, "num_segments": len(SIZES)}
     ranking = jrm.rank(LABELS, np.float32(SCORES), ties="worst", **packing)

@@ -34,7 +34,7 @@ METRICS = {
         GOAL | {"target_rationality": 1.0, "rate": None},
         ("IFTGoal", 2.0, 0.9, 1.0),
     ),
-    "ift-far": (  # nobody is sure to stop
+    "ift-far": (  # no user is sure to stop
         jrm.information_foraging,
         {"target": 9.0, "rate": None, "target_rationality": 1.0},
         ("IFTGoal", 9.0, 0.9, 1.0),
@@ -81,7 +81,7 @@ def lists():
 
 @pytest.mark.parametrize("with_costs", [False, True])
 def test_five_columns(lists, with_costs, recorded):
-    """A cutoff cuts the run; unknown costs are 1, as those of the ranks that follow."""
+    """A cutoff cuts the run; unknown costs are 1, like the costs of the ranks below it."""
     labels, scores, mask, costs = lists
     metrics = {
         f"{name}-{value}": functools.partial(

@@ -39,7 +39,7 @@ def relevances(relevance):
 
 
 RATIO = {"combo": "MinMaxRatio"}
-# Its function with its options, and what it reads besides groups; and ours.
+# Its function with its options, and the inputs that it reads besides groups; and ours.
 CASES = {
     "parity": ("EXP", {"combo": "MaxMinDiff"}, ()),
     "ratio": ("EXP", RATIO, ()),

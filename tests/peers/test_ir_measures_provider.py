@@ -83,7 +83,7 @@ def test_pytrec_eval(runs, measures):
 
 
 def test_interpolated_precision_is_that_of_version_10():
-    """Of three relevant documents, a recall of .4 needs one there, and two in version 9."""
+    """For three relevant documents, a recall of .4 needs one, and two in version 9."""
     qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 1}}
     run = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
     ours, theirs = (
@@ -103,7 +103,7 @@ def test_interpolated_precision_is_that_of_version_10():
     ],
 )
 def test_other_providers(runs, name, measures, rounded):
-    """Measures of which they have other rules for ties, where nothing ties."""
+    """Measures that have other rules for ties there agree if nothing ties."""
     if name == "gdeval" and shutil.which("perl") is None:
         pytest.skip("gdeval is a script of Perl")
     qrels, run = runs

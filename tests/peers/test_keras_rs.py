@@ -1,4 +1,4 @@
-"""Against keras_rs: masks and weights, and where its result depends on batching.
+"""Against keras_rs: masks and weights, and a result that depends on batching.
 
 keras_rs breaks ties at random whatever `shuffle_ties` says, because it always passes a
 mask on. So scores are distinct here. It gives masked items a score just below the least

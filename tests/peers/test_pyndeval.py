@@ -39,7 +39,7 @@ def by_ndeval(qrels, run, names, **options):
 
 @pytest.fixture(scope="module")
 def values(recorded):
-    """Returns our values and those of ndeval by name, query by query."""
+    """Returns our values and ndeval's by name, query by query."""
     rng = np.random.default_rng(8)
     queries, items, topics = 12, 15, 4
     subtopics = rng.random((queries, items, topics)) < 0.25
@@ -47,7 +47,7 @@ def values(recorded):
     scores = rng.permuted(np.tile(np.arange(items), (queries, 1)), axis=1)
     returned = rng.random(scores.shape) < 0.8
 
-    # Of documents that gain the same, ndeval puts the one with the last name first.
+    # If documents gain the same, ndeval puts the one with the last name first.
     qrels = [
         (f"q{q}", f"t{t}", f"d{99 - i}", 1)
         for q, i, t in zip(*subtopics.nonzero(), strict=True)

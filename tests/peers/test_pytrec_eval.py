@@ -60,7 +60,8 @@ def dicts(seed, values=(-1.5, 0.1, 0.1 + 1e-12, 2, 1e39, np.inf)):
 def agree(actual, expected, qrels, level):
     """Asserts equal queries, in order, equal names, and equal values.
 
-    Interpolated precision is compared where versions 9 and 10 ask for as many documents.
+    Interpolated precision is compared if versions 9 and 10 ask for the same number of
+    documents.
     """
     assert [*actual] == [*expected] and len(actual) > 10
     compared = set()
@@ -76,9 +77,7 @@ def agree(actual, expected, qrels, level):
             levels = {"11pt_avg": np.arange(11) / 10}.get(name, [level_of(name)])
             if levels[0] is not None and any(map(differs, levels)):
                 continue
-            if levels[0] is not None and math.isnan(
-                value
-            ):  # where nothing is retrieved
+            if levels[0] is not None and math.isnan(value):  # if nothing is retrieved
                 value = 0
             assert type(actual[query][name]) is float
             assert math.isclose(
@@ -124,7 +123,7 @@ def test_ties_matter():
 
 @pytest.mark.parametrize("name", ["official", "set", "all_trec"])
 def test_sets(name):
-    """A set has the members of theirs, without those that are not available here."""
+    """A set has the members of their set, without measures that are not available here."""
     missing = theirs.supported_nicknames[name] - ours.supported_nicknames[name]
     assert not missing & ours.supported_measures
     assert ours.supported_nicknames[name] <= theirs.supported_nicknames[name]
@@ -156,7 +155,7 @@ def test_values_over_all_queries(evaluator):
 def test_lines_of_the_command(tmp_path, level):
     """The command prints the official measures as trec_eval does, topic by topic and overall.
 
-    Scores are exact in float32, since pytrec_eval rounds those of lines so.
+    Scores are exact in float32, since pytrec_eval rounds scores of lines to it.
     """
     qrels, run = dicts(3, [-3, -1.5, 1e-3, 0.25, 2])
     for name, side, line in (

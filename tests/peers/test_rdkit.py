@@ -47,7 +47,7 @@ def exponential_weights(scoring, row):
 
 
 def test_early_recognition(lists, recorded):
-    """At shares of the list, and also where every item is active, or none."""
+    """It agrees at shares of the list, and if every item is active, or no item."""
     ranking = jrm.rank(*lists)
     theirs = recorded("enrichment", lambda *x: by_rdkit(enrichment, *x), *lists)
     k = tuple(map(jrm.share, FRACTIONS))

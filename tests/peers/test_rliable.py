@@ -19,7 +19,7 @@ SAMPLES = 4000
     [(3, 3), *(pytest.param(x, marks=pytest.mark.long) for x in ((5, 8), (12, 10)))],
 )
 def test_scores_of_seeds(rng, counts, recorded):
-    """Interquartile means and probabilities equal rliable's, and so do their intervals."""
+    """Interquartile means, probabilities and their intervals equal rliable's."""
     a, b = (rng.normal(size=(seeds, 1)) + rng.normal(size=7) for seeds in counts)
     b[1] = a[2]  # a tie
     result = jrm.compare(jrm.Seeds(a), jrm.Seeds(b), samples=SAMPLES).only.seeds

@@ -48,7 +48,7 @@ def test_t_of_one_side(alternative):
 @pytest.mark.filterwarnings("ignore:An input array is constant")
 @pytest.mark.parametrize("items, levels", [(8, 4), (1000, 40)])
 def test_rank_correlations(items, levels):
-    """Correlations agree with ties in scores and labels, and where all scores tie."""
+    """Correlations agree with ties in scores and labels, and if all scores tie."""
     rng = np.random.default_rng(items + levels)
     labels, noise = rng.integers(0, levels, (2, 5, items))
     scores = (labels - noise) // 2
@@ -65,7 +65,7 @@ def test_rank_correlations(items, levels):
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_power(pair, alternative, recorded):
-    """The detectable difference and the number of lists are those of statsmodels."""
+    """The detectable difference and the number of lists equal statsmodels'."""
     differences = pair[1] - pair[0]
     spread = differences.std(ddof=1)
 

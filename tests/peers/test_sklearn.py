@@ -47,7 +47,7 @@ def test_cumulated_gain_of_every_list(name, width, lists, agree):
     assert compared >= 10
 
 
-# scikit-learn's function for lists, and its value where ours is undefined.
+# scikit-learn's function for lists, and its value if ours is undefined.
 MULTI_LABEL = {
     "lrap": (sklearn_metrics.label_ranking_average_precision_score, "one"),
     "coverage_error": (sklearn_metrics.coverage_error, "zero"),
@@ -111,7 +111,7 @@ def test_roc_auc_of_tied_lists(lists, agree, rng, weighted):
 @pytest.mark.long
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pooled_auc_of_a_million_sigmoids(rng, weighted):
-    """Within 1e-5, and always within bounds, of which more bits make narrower ones."""
+    """It is exact to 1e-5, and always within bounds, which are narrower with more bits."""
     logits = rng.normal(size=10**6)
     clicks = rng.random(10**6) < 1 / (1 + np.exp(2 - logits))
     scores = (1 / (1 + np.exp(-logits))).astype(np.float32)

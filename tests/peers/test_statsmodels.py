@@ -69,16 +69,16 @@ def test_equivalence(recorded):
         assert (greater.p, less.p) == pytest.approx(
             (p_above, p_below), rel=0.02, abs=1e-6
         )
-        # By permutation it is nearly the same.
+        # The p of a permutation test is nearly the same.
         assert jrm.compare(a, b, margin=0.05).only.p == pytest.approx(p, abs=0.02)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cluster_robust_errors(weighted, recorded):
-    """Those of means are those of `cov_type="cluster"`, but for the small-sample factor.
+    """Errors of means equal `cov_type="cluster"`, but for the small-sample factor.
 
-    That is G/(G − 1) there, for G clusters, and n/(n − 1) here, for their effective number
-    n, which is G where clusters weigh the same.
+    The factor is G/(G − 1) there, for G clusters, and n/(n − 1) here, for their effective
+    number n, which is G if clusters weigh the same.
     """
     rng = np.random.default_rng(3)
     ids = np.repeat(np.arange(30), 6) if not weighted else rng.integers(0, 30, 180)

@@ -41,7 +41,7 @@ POLICIES = pytest.mark.parametrize(
 
 @functools.cache
 def rows():
-    """Returns labels, of which −1 is padding, scores, and the query of each item."""
+    """Returns labels, with −1 for padding, scores, and the query of each item."""
     rng = np.random.default_rng(1)
     shape = (queries, items) = 9, 7
     labels = rng.choice([0, 0, 0, 1, 2, 3], shape)
@@ -107,7 +107,7 @@ def theirs(recorded):
 
 
 def ours_of(case):
-    """Returns our values of every query, at every cutoff where there are cutoffs."""
+    """Returns our values of every query, at every cutoff if there are cutoffs."""
     labels, scores, _ = rows()
     scores = np.float32(scores_of(case, scores))
     return jrm.measure(OURS, jrm.rank(labels, scores))[case.removesuffix("-tied")]

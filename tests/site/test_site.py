@@ -29,7 +29,7 @@ def node():
     return shutil.which("node")
 
 
-# What newcomers ask for, and the page that answers it.
+# Words that newcomers search for, and the page that answers them.
 QUESTIONS = {
     "lightgbm": "coming-from/gradient-boosting",
     "xgboost": "coming-from/gradient-boosting",
@@ -130,7 +130,7 @@ def test_each_metric_is_on_the_page_of_one_group(api_pages):
 
 
 def test_signatures_name_the_arguments_of_rank(api_pages):
-    """Each metric shows mask, weights and ties, and says of the others where they stand."""
+    """Each metric shows mask, weights and ties, and links to all arguments."""
     for name, metric in METRICS.items():
         _, _, after = (
             (SITE / f"{api_pages[name][0]}.html")
@@ -198,7 +198,7 @@ def text_sizes(drawing):
 
 
 def test_text_of_drawings_can_be_read_on_a_telephone():
-    """It is at least 9 pixels high where the screen is 390 wide, and the margin 16."""
+    """It is at least 9 pixels high on a screen of 390 pixels with margins of 16."""
     drawings = set()
     for page in SITE.rglob("*.html"):
         sources = r'(?:<source [^>]*srcset="([^"]*)">)?<img [^>]*src="([^"]*\.svg)"'
