@@ -2,7 +2,7 @@
 
 Each contender runs in a process of its own, and they take turns, one call each, so that a
 busy machine slows all of them equally. The first table holds the median time of a call
-after the first one, and in brackets its ratio to hand-written NumPy, or where there is no
+after the first one, and in brackets its ratio to hand-written NumPy, or if there is no
 NumPy version, to JAX without a metric. The second table holds the time before that:
 imports, the first call, and whether later calls compile again.
 """
@@ -65,7 +65,7 @@ class Worker:
         return self.ask(workload=dataclasses.asdict(work))
 
     def alive(self) -> bool:
-        """Whether the process is still running."""
+        """True if the process is still running."""
         return self.process.poll() is None
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ def short(x: float) -> str:
 
 
 def first_calls(cells: dict[str, Any]) -> Table:
-    """Returns the table of what contenders cost before their second call."""
+    """Returns the table of the costs of contenders before their second call."""
     table = Table(
         f"before the second call of {FIRST}",
         "imports, s",

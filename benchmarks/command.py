@@ -1,7 +1,7 @@
-"""Measures what the command costs: `python benchmarks/command.py`.
+"""Measures the cost of the command: `python benchmarks/command.py`.
 
-Each number is that of a whole fresh process, with imports and compiling: the CPU seconds of
-the best of several, user and system together, and its memory. Beside the command there is a
+Each number is for a whole fresh process, with imports and compiling: the CPU seconds of the
+best of several, user and system together, and its memory. The command is compared with a
 script that reads the same files and averages the same measures with pytrec_eval.
 """
 
@@ -43,7 +43,7 @@ class Row(NamedTuple):
     """A row of the table."""
 
     name: str
-    queries: int  # 0 where no files are read
+    queries: int  # 0 if no files are read
     words: tuple[str, ...] = ()
     runs: int = 1
     measures: tuple[str, ...] = DEFAULT  # of pytrec_eval

@@ -38,7 +38,7 @@ TIMEOUT = 120
 
 @dataclasses.dataclass(frozen=True)
 class Contents:
-    """What an optimised program holds, in branches and loops too.
+    """The contents of an optimised program, in branches and loops too.
 
     Attributes:
         seconds: The CPU seconds to trace and compile it.
@@ -50,7 +50,7 @@ class Contents:
         branches: Conditionals.
         loops: While loops.
         collectives: Exchanges between devices.
-        entry_cycles: Cycles estimated for the entry of the program; 0 where unknown.
+        entry_cycles: Cycles estimated for the entry of the program; 0 if unknown.
         inner_cycles: The same for branches, loop bodies and other computations.
     """
 

@@ -1,9 +1,9 @@
-"""Measures what it costs to trace and compile: `python benchmarks/compiling.py`.
+"""Measures the cost to trace and compile: `python benchmarks/compiling.py`.
 
 Times are CPU seconds (user and system) of this process, the best of three rounds in which
 the programs take turns. The first table holds metrics of 1,024 lists of 1,000 items, and
-their ratio to ndcg@10 as it is written by hand. The second holds the train step of the
-demo on a batch of 256, and what the mean of ndcg@10 adds to it, with this package and with
+their ratio to ndcg@10 as it is written by hand. The second holds the train step of the demo
+on a batch of 256, and the cost of the mean of ndcg@10 in it, with this package and with
 rax.
 """
 

@@ -253,7 +253,7 @@ def _train(work: Workload, arrays: dict[str, Any], measure: Any) -> Call:
 
 
 def sklearn(work: Workload, data: dict[str, np.ndarray]) -> Call | None:
-    """Runs scikit-learn, which takes one list at a time where it averages ties."""
+    """Runs scikit-learn, which takes one list at a time if it averages ties."""
     from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
     if work.task == "pooled":

@@ -1,9 +1,8 @@
-"""Measures what a first evaluation of dicts costs: `python benchmarks/dicts.py`.
+"""Measures the cost of a first evaluation of dicts: `python benchmarks/dicts.py`.
 
-The job is that of MTEB: a thousand queries with a thousand documents each, and seven
-cutoffs of five metrics. Seconds are those of the CPU, in a fresh process for each library,
-without imports. The last number counts the programs that are compiled for twenty runs of
-different sizes.
+The job is MTEB's: a thousand queries with a thousand documents each, and seven cutoffs of
+five metrics. Seconds are CPU seconds, in a fresh process for each library, without imports.
+The last number counts the programs that are compiled for twenty runs of different sizes.
 """
 
 import subprocess

@@ -1,11 +1,11 @@
 """Measures embeddings beside other libraries: `python benchmarks/embeddings.py`.
 
-Each row is a job, run in this process by this package and by what its field uses, on the
-same data; names of jobs, such as `market msmarco`, select some. Seconds are those of the
-CPU, all cores together, of the best of several rounds in turn. A round that compiles comes
-before them, but for jobs that take a minute, whose only round compiles too. Memory is the
-anonymous memory that a process gains, at its peak: pages of mapped files are not in it. A
-library that is not installed is left out.
+Each row is a job, run in this process by this package and by the usual library of its
+field, on the same data; names of jobs, such as `market msmarco`, select some. Seconds are
+CPU seconds, all cores together, of the best of several rounds in turn. A round that
+compiles comes before them, but for jobs that take a minute, whose only round compiles too.
+Memory is the anonymous memory that a process gains, at its peak: pages of mapped files are
+not in it. A library that is not installed is left out.
 """
 
 import importlib.util
@@ -118,7 +118,7 @@ def searches(
 
 
 def million() -> Iterator[Row]:
-    """Yields a catalogue of a million items, of which one or five are relevant."""
+    """Yields a catalogue of a million items; one or five of them are relevant."""
     rng = np.random.default_rng(0)
     queries, items = draw(rng, 1024, 64), draw(rng, 10**6, 64)
     for num_relevant in (1, 5):
@@ -139,7 +139,7 @@ def mapped_file(path: Path, num_items: int, dims: int) -> np.memmap:
 
 
 def mapped(name: str, num_queries: int, num_items: int, dims: int) -> Iterator[Row]:
-    """Yields queries against items in a file, the first of which are what they look for."""
+    """Yields queries against items in a file; query i looks for item i."""
     with tempfile.TemporaryDirectory() as folder:
         items = mapped_file(Path(folder) / "items", num_items, dims)
         relevant = np.arange(num_queries)[:, None]
@@ -164,7 +164,7 @@ def market() -> Iterator[Row]:
         assert rank is not None and rank.loader is not None
         module = importlib.util.module_from_spec(rank)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what was not compiled
+            warnings.simplefilter("ignore")  # of code that was not compiled
             rank.loader.exec_module(module)
         ids = queries[0], gallery[0], queries[1], gallery[1]
 
@@ -192,7 +192,7 @@ def market() -> Iterator[Row]:
 
 
 def other_cameras(queries: Any, items: Any) -> Any:
-    """Labels images of a person; those of the same camera leave the gallery."""
+    """Labels images of a person; images of the same camera leave the gallery."""
     is_same = queries[0][:, None] == items[0]
     return is_same, is_same & (queries[1][:, None] == items[1])
 
@@ -269,7 +269,7 @@ def sentences() -> Iterator[Row]:
 
 
 def given_to(evaluator: Any, scores: Any) -> Any:
-    """Runs their evaluator on scores, as it runs on those of a model."""
+    """Runs their evaluator on scores, as it runs on the scores of a model."""
     evaluator.score_functions = {"given": lambda queries, items: scores}
     evaluator.score_function_names = ["given"]
     embeddings = scores[:, :1]
@@ -284,7 +284,7 @@ def sparse() -> Iterator[Row]:
     rng = np.random.default_rng(0)
 
     def vectors(number: int, num_entries: int) -> Any:
-        """Returns rows with so many entries, or a few less where some are drawn twice."""
+        """Returns rows of `num_entries` entries, or a few less if some are drawn twice."""
         columns = rng.integers(0, 30_000, (number, num_entries)).ravel()
         values = rng.random(number * num_entries, np.float32)
         starts = np.arange(0, len(values) + 1, num_entries)
@@ -300,7 +300,7 @@ def sparse() -> Iterator[Row]:
 
     def theirs() -> Any:
         scores = (queries @ items.T).toarray()
-        # The largest of so many zeros take ten times as long as the least.
+        # Most scores are 0, and finding the largest takes ten times as long as the least.
         np.negative(scores, out=scores)
         return np.argpartition(scores, 19, axis=1)[:, :20]
 
@@ -311,7 +311,7 @@ def sparse() -> Iterator[Row]:
 
 
 def links() -> Iterator[Row]:
-    """Yields link prediction among as many entities as Wikidata5M has."""
+    """Yields link prediction among 4.8 million entities, the number in Wikidata5M."""
     import jax.numpy as jnp
 
     rng = np.random.default_rng(0)

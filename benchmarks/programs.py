@@ -115,7 +115,7 @@ def ndcg_by_hand(labels: Any, scores: Any) -> Any:
 
 
 def in_batch_by_hand(scores: Any) -> Any:
-    """Returns ndcg@10 and mrr where row i should find item i; a tie has its mean rank."""
+    """Returns ndcg@10 and mrr if row i should find item i; a tie has its mean rank."""
     import jax.numpy as jnp
 
     own = jnp.diagonal(scores)[:, None]

@@ -1,9 +1,9 @@
 """Measures `evaluate_users` beside a full argsort: `python benchmarks/recommenders.py`.
 
-Users are as many as in MovieLens 100k, and their histories as long and as unequal: 943
-users, 1,682 items and 100,000 interactions, of which a share is held out, and the rest was
-seen. Milliseconds are those of the CPU, the best of several rounds in turn. The first call,
-which compiles unless an earlier row has, is reported separately, in seconds.
+The data have the size of MovieLens 100k, and histories of similar lengths: 943 users, 1,682
+items and 100,000 interactions. A share of the interactions is held out, and the rest was
+seen. Milliseconds are CPU time, the best of several rounds in turn. The first call, which
+compiles unless an earlier row has, is reported separately, in seconds.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The steps that TPU's compiler is asked for on many chips, whichever mesh is set."""
+"""The steps that TPU's compiler compiles for many chips, under every kind of mesh."""
 
 import contextlib
 import dataclasses
@@ -8,7 +8,7 @@ from typing import Any
 
 METRICS = ("ndcg@10", "mrr")
 TOPOLOGIES = {4: "v5e:2x2", 16: "v5e:4x4"}
-# What `jax.set_mesh` sets, and the axes of the mesh on which arrays lie.
+# The choices of `jax.set_mesh`, and the types of the axes of the arrays' mesh.
 MESHES = ("no mesh set, Auto", "no mesh set, Explicit", "Auto", "Explicit")
 CUTS = ("lists", "items")
 
@@ -19,8 +19,8 @@ class Case:
 
     Attributes:
         step: The name of the step.
-        chips: The number of chips, all of which are along one axis of the mesh.
-        cut: Whether "lists" or "items" are cut.
+        chips: The number of chips, all along one axis of the mesh.
+        cut: The axis that is cut, "lists" or "items".
         mesh: One of `MESHES`.
     """
 
@@ -31,7 +31,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """Yields every case, those of a row of the table after each other."""
+    """Yields every case, the cases of a row of the table after each other."""
     return itertools.starmap(Case, itertools.product(STEPS, TOPOLOGIES, CUTS, MESHES))
 
 
@@ -45,7 +45,7 @@ def lowered(case: Case, devices: list[Any]) -> Any:
     mesh = Mesh(np.array(devices), ("chips",), axis_types=(kind,))
 
     def placed(array: Any, cut_of_axes: tuple[str, ...]) -> jax.ShapeDtypeStruct:
-        """Describes an array, of which the axes with the name of the cut are cut."""
+        """Describes an array; its axes with the name of the cut are cut."""
         spec = PartitionSpec(*("chips" if x == case.cut else None for x in cut_of_axes))
         sharding = NamedSharding(mesh, spec)
         return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=sharding)
@@ -60,8 +60,8 @@ def lowered(case: Case, devices: list[Any]) -> Any:
         return jax.jit(function, donate_argnums=0).lower(carried, *arrays)
 
 
-# The parts of a step: a function of what is carried and of arrays; the shapes of what is
-# carried, which is donated; and the shape, dtype and names of the axes of each array.
+# The parts of a step: a function of the carried state and of arrays; the shapes of the
+# carried state, which is donated; and the shape, dtype and names of the axes of each array.
 Parts = tuple[Callable[..., Any], Any, list[tuple[tuple[int, ...], str, tuple]]]
 
 

@@ -16,15 +16,14 @@ class Workload:
         task: The task that contenders implement: "ndcg@10", "five@10", "ndcg", "ap",
             "packed", "catalog", "train" (ndcg@10 and mrr inside the train step of the
             demo), "eager" (ndcg@10, not compiled by the caller), "mrr" (no cutoff),
-            "in-batch" (ndcg@10 and mrr where query i should find item i), "pooled"
-            (one ROC AUC of all items, which are clicks and sigmoids), and "ndcg@k", which
-            this package, NumPy and bare JAX implement alone.
+            "in-batch" (ndcg@10 and mrr if query i should find item i), "pooled" (one ROC
+            AUC of all items, which are clicks and sigmoids), and "ndcg@k", which this
+            package, NumPy and bare JAX implement alone.
         shape: Lists and items; for "pooled" items; for "catalog" queries, items and
             dimensions; for "packed" lists and the longest list; for "train" images in a
-            batch, each of which is a candidate for all others, and the width of the
-            network.
+            batch (each is a candidate for all others) and the width of the network.
         ties: The share of items whose score another item of the list has too.
-        masked: Whether a fifth of the items is padding.
+        masked: True if a fifth of the items is padding.
         policy: The tie policy, for contenders that have a choice.
         k: The cutoff of "ndcg@k".
     """

@@ -1,4 +1,4 @@
-"""Asks libraries for the values of v1 and of drawn lists, and records what they say.
+"""Asks libraries for the values of v1 and of drawn lists, and records their answers.
 
     python conformance/ask.py                 asks all: an hour, and some gigabytes
     python conformance/ask.py rax scikit-learn
@@ -7,11 +7,12 @@
 Each is installed in its newest version in an environment of its own, in build/libraries,
 and asked by its adapter in `libraries`; with --python, in an environment that has it. The
 answers go into `answers`, with the version and the date. An adapter hands the data of a
-group to the library as they are; what they would have to be changed for is not asked.
+group to the library unchanged; a test that would need changed data is not asked.
 
-With --random, 500 lists are drawn from the seed 7, and the answers to these are held to the
-definitions that were derived from those to v1. What fails is recorded by the feature of the
-lists that is to blame (`statements`), and the pages then say nothing of lists with it.
+With --random, 500 lists are drawn from the seed 7, and the answers to these lists are held
+to the definitions that were derived from the answers to v1. A failure is recorded under the
+feature of the lists that is to blame (`statements`), and the pages then say nothing of
+lists with this feature.
 """
 
 import argparse
@@ -41,8 +42,8 @@ FOLDER = Path(__file__).parent
 ENVIRONMENTS = FOLDER.parent / "build" / "libraries"
 ANSWERS = FOLDER / "answers"
 
-# What to install, the distribution first; libraries of torch share its environment, since
-# it takes minutes to install.
+# Packages to install, the distribution first; libraries of torch share its environment,
+# since it takes minutes to install.
 LIBRARIES = {
     "scikit-learn": ("scikit-learn",),
     "torchmetrics": ("torchmetrics", "torch"),
@@ -80,8 +81,9 @@ class Ranked:
 
     Attributes:
         query: Its name.
-        qrels: Grades of documents, None where nothing is said of the query.
-        pairs: Documents and scores in the order of the input, None where the run lacks it.
+        qrels: Grades of documents, None if there are none for the query.
+        pairs: Documents and scores in the order of the input, None if the run lacks the
+            query.
     """
 
     query: str
@@ -99,7 +101,7 @@ class Ranked:
 
     @property
     def relevant(self):
-        """Relevant documents, where every grade is 0 or 1."""
+        """Relevant documents, if every grade is 0 or 1."""
         if not {*self.qrels.values()} <= {0, 1}:
             raise Unsayable("grades")
         return [doc for doc, grade in self.qrels.items() if grade]
@@ -120,7 +122,7 @@ class Ranked:
 
     @property
     def binary(self):
-        """Labels, where every grade is 0 or 1."""
+        """Labels, if every grade is 0 or 1."""
         relevant = {*self.relevant}
         _ = self.scores
         return [int(doc in relevant) for doc, _ in self.pairs]
@@ -141,14 +143,14 @@ class Case:
 
     @property
     def complete(self):
-        """All lists, where each was judged and is in the run."""
+        """All lists, if each was judged and is in the run."""
         if any(x.qrels is None or x.pairs is None for x in self.lists):
             raise Unsayable("lists that one side lacks")
         return self.lists
 
     @property
     def filled(self):
-        """All lists, where none is empty, since a table or a file cannot say that."""
+        """All lists, if no list is empty, since a table or a file cannot say that."""
         if any(x.pairs == [] for x in self.lists):
             raise Unsayable("an empty list")
         return self.lists
@@ -206,13 +208,13 @@ def answer(function, group, test, defaults):
     """Asks for one value.
 
     Args:
-        function: Takes a case, and those parameters of tests that the library has.
-        group: Of the vectors.
-        test: Of the group.
-        defaults: Of the parameters of the metric.
+        function: Takes a case, and the parameters of tests that the library has.
+        group: A group of the vectors.
+        test: A test of the group.
+        defaults: Defaults of the parameters of the metric.
 
     Returns:
-        The value, None where there is none.
+        The value, or None if the library gives no value.
 
     Raises:
         Unsayable: If the library cannot say the test.
@@ -236,12 +238,12 @@ def answers_to(name, groups, metrics):
     """Asks a library, in its environment, for the values of the tests of groups.
 
     Args:
-        name: Of the library.
-        groups: With their tests.
-        metrics: By name, the parameters and their defaults.
+        name: The name of the library.
+        groups: The groups, with their tests.
+        metrics: Maps names of metrics to their parameters and defaults.
 
     Returns:
-        Answers by the id of a test, and the names of what was raised.
+        Answers by the id of a test, and the names of raised errors.
     """
     module = importlib.import_module(f"libraries.{adapter(name).stem}")
     answers, errors = {}, {}
@@ -262,7 +264,7 @@ def answers_to(name, groups, metrics):
 
 
 def answers_of(name):
-    """Asks a library for the tests of v1, and returns what is recorded."""
+    """Asks a library for the tests of v1, and returns the record."""
     answers, errors = {}, {}
     for path in sorted((FOLDER / "v1").glob("[lms]*.json")):
         vectors = json.loads(path.read_text(encoding="ascii"))
@@ -306,7 +308,7 @@ def in_its_process(python, name, groups=None):
 
 
 def answer_in_this_process(name, asked, answered):
-    """Reads what is asked from a file, and writes what a library answers into another."""
+    """Reads the questions from a file, and writes a library's answers into another."""
     warnings.simplefilter("ignore")
     groups = json.loads(Path(asked).read_text())
     with contextlib.redirect_stdout(sys.stderr):
@@ -315,7 +317,7 @@ def answer_in_this_process(name, asked, answered):
 
 
 def record_of(name):
-    """What is recorded of a library, and its file."""
+    """The record of a library, and its file."""
     path = ANSWERS / f"{adapter(name).stem}.json"
     return path, json.loads(path.read_text()) if path.exists() else {}
 

@@ -6,7 +6,7 @@ import sys
 
 
 def is_equal(answer, due):
-    """Whether an answer is a value, within the tolerance of the value."""
+    """True if an answer equals a value, within the tolerance of the value."""
     if answer is None or due is None:
         return answer is due
     is_number = type(answer) in (int, float) and math.isfinite(answer)

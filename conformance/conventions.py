@@ -24,7 +24,7 @@ def _of_lists(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_of_lists
 def thresholds(group: Any, metric: str, at: Any, choices: Any, usual: Any) -> Any:
-    """Average precision where all documents of one score are retrieved at once."""
+    """Average precision that retrieves all documents of one score at once."""
     as_usual = usual(group, metric, at, choices | {"ties": "worst"})
     if isinstance(as_usual, str):
         return as_usual
@@ -51,7 +51,7 @@ def pooled(group: Any, metric: str, at: Any, choices: Any, usual: Any) -> Any:
 
 @_of_lists
 def fewer(group: Any, metric: str, at: Any, choices: Any, usual: Any) -> Any:
-    """Average precision over the lesser of what was returned up to k and all relevant."""
+    """Average precision over min(documents returned up to k, relevant documents)."""
     size = len(group["run"])
     k = size if at["k"] is None else min(at["k"], size)
     changed = {"denominator": "attainable"}
@@ -59,7 +59,7 @@ def fewer(group: Any, metric: str, at: Any, choices: Any, usual: Any) -> Any:
 
 
 def cut_at_32(group: Any, metric: str, at: Any, choices: Any, usual: Any) -> Any:
-    """A metric that reads 32 ranks where no cutoff is named."""
+    """A metric that reads 32 ranks if no cutoff is named."""
     return usual(group, metric, {**at, "k": at["k"] or 32}, choices)
 
 
@@ -74,14 +74,14 @@ CONVENTIONS: dict[str, Callable[..., Any]] = {
 def value_of(
     group: Any, metric: str, at: Any, choices: Mapping[str, str], usual: Any
 ) -> Any:
-    """The value of a test under choices of which at most one is a convention from here.
+    """The value of a test under choices; at most one of them is a convention of this file.
 
     Args:
         group: Data of one list or of several.
         metric: The name.
         at: A value of each parameter.
         choices: A choice of each option.
-        usual: What gives the value where no convention is chosen.
+        usual: The function that gives the value if no convention is chosen.
     """
     for option, choice in choices.items():
         if convention := CONVENTIONS.get(f"{option}: {choice}"):

@@ -1,7 +1,7 @@
-"""What each metric is under each choice of options, in fractions and 45 digits.
+"""The value of each metric under each choice of options, in fractions and 45 digits.
 
 Nothing is fast and nothing is shared: every value is the mean, the least or the largest
-value over the orders of tied items, each of which is walked from its first rank.
+value over the orders of tied items, and each order is walked from its first rank.
 """
 
 import itertools
@@ -19,7 +19,7 @@ mp.dps = 45
 Number = Fraction | mpf
 Choices = Mapping[str, str]
 
-# What a test can have instead of a number.
+# Values that a test can have instead of a number.
 UNDEFINED = "undefined"  # the option of this name decides
 NULL = "null"
 ERROR = "error"
@@ -43,7 +43,7 @@ def _without(*names: str, **changed: list[str]) -> dict[str, list[str]]:
     return {x: y for x, y in (ITEMS | changed).items() if x not in names}
 
 
-# The options of each metric; the first choice is that of the reference.
+# The options of each metric; the first choice is the reference's.
 OPTIONS: dict[str, dict[str, list[str]]] = {
     "ndcg": GAINS
     | {"discount": ["log2", "jk2002", "reciprocal"], "ideal": ["judged", "full"]}
@@ -84,7 +84,7 @@ OPTIONS: dict[str, dict[str, list[str]]] = {
     )
     | UNDEFINED_AS,
 }
-# The parameters of each metric, and what they are where a test does not say.
+# The parameters of each metric, with the values that a test has by default.
 PARAMETERS: dict[str, dict[str, Any]] = {
     name: {"k": None, "rel": 1}
     for name in ("ap", "rr", "recall", "precision", "hit_rate")
@@ -140,7 +140,7 @@ MISTAKES: dict[tuple[str, str], tuple[str, ...]] = {
 }
 
 
-# Those that are not shown by lists of which there are too many orders.
+# Mistakes that are not shown by lists with too many orders.
 SHORT = {
     *(x for x in MISTAKES if x[0] in ("k", "p", "ranks", "factor", "first", "chances")),
     *(("worth", x) for x in ("raw", "unscaled", "full")),
@@ -149,13 +149,14 @@ SHORT = {
 
 
 class Prepared(NamedTuple):
-    """Ranked lists in every order that counts, and what was judged.
+    """Ranked lists in every order that counts, and the judged documents.
 
     Attributes:
-        orders: Each a tuple of grades, None for what is worth nothing; all equally likely.
-        pool: The grades of what was judged.
+        orders: Each a tuple of grades, None for documents without worth; all equally
+            likely.
+        pool: The grades of judged documents.
         reading: How the values of the orders become one: "mean", "least" or "largest".
-        tied: The grades of each tie group, where there are too many orders to walk.
+        tied: The grades of each tie group, if there are too many orders to walk.
     """
 
     orders: tuple[tuple[Any, ...], ...]
@@ -165,7 +166,7 @@ class Prepared(NamedTuple):
 
 
 def number(score: float | str) -> float:
-    """Reads a score, which is a string where JSON has no number."""
+    """Reads a score, which is a string if JSON has no number for it."""
     return float(score) if isinstance(score, str) else score
 
 
@@ -203,7 +204,7 @@ def tie_groups(run: list[tuple[str, float]], choices: Choices) -> Any:
 
 
 def arrangements(members: list[Any]) -> list[tuple[Any, ...]]:
-    """Returns the distinct orders of members, of which equal ones are exchangeable."""
+    """Returns the distinct orders of members; equal members are exchangeable."""
     counts = Counter(map(repr, members))
     values = {repr(x): x for x in members}
 
@@ -312,7 +313,7 @@ def _prepared(group: Mapping[str, Any], choices: Choices) -> Prepared | str:
 
 
 def shared_ranks(groups: list[list[str]]) -> list[tuple[str, int]]:
-    """Returns documents and their ranks, of which tied ones share the first."""
+    """Returns documents and their ranks; tied documents share the first of their ranks."""
     ranks, before = [], 0
     for docs in groups:
         ranks += [(doc, before + 1) for doc in docs]
@@ -337,7 +338,7 @@ def without_repeats(order: tuple[str, ...], duplicates: str) -> list[str | None]
 
 # Sums and weights.
 def plus(a: Number, b: Number) -> Number:
-    """Adds two numbers, one of which may be a fraction."""
+    """Adds two numbers; one or both may be fractions."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return a + b
     return real(a) + real(b)
@@ -383,7 +384,7 @@ def total(numbers: Any) -> Number:
 
 @cache
 def discount(name: str, rank: int) -> Number:
-    """Returns what a rank is worth, a fraction where its logarithm is one."""
+    """Returns the discount of a rank, a fraction if its logarithm is a fraction."""
     if name == "reciprocal":
         return Fraction(1, rank)
     if name == "jk2002":
@@ -394,7 +395,7 @@ def discount(name: str, rank: int) -> Number:
 
 
 def log2(x: int) -> Number:
-    """Returns the logarithm to the base 2, a fraction where it is an integer."""
+    """Returns the logarithm to the base 2, a fraction if it is an integer."""
     if x & (x - 1) == 0:
         return Fraction(x.bit_length() - 1)
     return mp.log(x) / mp.log(2)
@@ -402,7 +403,7 @@ def log2(x: int) -> Number:
 
 @cache
 def gain_of(grade: Any, gain: str, threshold: str) -> Number:
-    """Returns what a grade is worth; None is what was not judged."""
+    """Returns the worth of a grade; None is the grade of an unjudged document."""
     if grade is None or (threshold == "relevant" and grade < 1):
         return Fraction(0)
     return grade if gain == "linear" else power_of_two(grade) - 1
@@ -425,7 +426,7 @@ def first_rank(choices: Choices) -> int:
     return {"zero": 0, "two": 2}.get(choices.get("ranks", ""), 1)
 
 
-# One order, one number. `at` holds parameters, `is_hit` says what is relevant.
+# One order, one number. `at` holds parameters, `is_hit` tells if a grade is relevant.
 def _ndcg(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     name, k, ideal = choices["discount"], at["k"], choices["ideal"]
     names = choices["gain"], choices["threshold"]
@@ -606,7 +607,7 @@ def _auc(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     is_hit = hit_fn(at, choices)
     hits = [is_hit(x) for x in order]
     hits_left = others_left = 0
-    if choices["depth"] == "pool":  # what was not returned ties below all else
+    if choices["depth"] == "pool":  # others tie below all returned ones
         hits_left = sum(map(is_hit, pool)) - sum(hits)
         others_left = len(pool) - sum(map(is_hit, pool))
         others_left -= sum(x is not None and not is_hit(x) for x in order)
@@ -707,14 +708,14 @@ def walk(
     """Walks through the ranks of tied items.
 
     Args:
-        groups: Which items of each tie group are hits.
+        groups: For each tie group, True for items that are hits.
         cutoff: The last rank, or None.
-        term: Of the number of hits up to a hit, and its rank.
+        term: A function of the number of hits up to a hit, and of its rank.
         reading: As `Prepared` has it.
 
     Returns:
-        By number of hits: their probability, and the sum of the terms times it; or for the
-        other readings 1, and the least or the largest sum.
+        Maps numbers of hits to their probability, and to the sum of the terms times it; or
+            for the other readings to 1, and to the least or the largest sum.
     """
     states: dict[int, tuple[Any, Any]] = {0: (mpf(1), mpf(0))}
     rank = before = 0
@@ -748,10 +749,10 @@ def walk(
 
 
 def walked(metric: str, prepared: Prepared, at: Any, choices: Choices) -> Any:
-    """Returns the value of a metric for a list of which there are too many orders."""
+    """Returns the value of a metric for a list with too many orders."""
     is_other = metric == "bpref" and choices["denominator"] == "returned"
     if is_other or {*choices.items()} & SHORT:
-        return NULL  # which short lists show
+        return NULL  # short lists show this
     if metric in ("ndcg", "dcg") or (metric == "rbp" and choices["worth"] != "binary"):
         return _walked_gains(metric, prepared, at, choices)
     return _walked_hits(metric, prepared, at, choices)
@@ -811,7 +812,7 @@ def _walked_hits(metric: str, prepared: Prepared, at: Any, choices: Choices) -> 
     divisors["least"] = min(num_relevant, len(pool) - num_relevant + unjudged)
     if metric == "r_precision":
         k, divisors["fewest"] = num_relevant, min(num_relevant, size)
-    divisor = divisors.get(choices.get("denominator", ""))  # None is that of hits
+    divisor = divisors.get(choices.get("denominator", ""))  # None: divide by the hits
     hits_left = others_left = 0
     if choices.get("depth") == "pool":
         hits_left = num_relevant - num_hits
@@ -880,9 +881,9 @@ def rbo(first: Any, second: Any, p: Fraction, depth: str) -> Any:
 def rbo_of_ties(first: Any, second: Any, p: Fraction, depth: str) -> Any:
     """Returns rank-biased overlap whose agreement counts all of the tied documents.
 
-    It is that of Webber et al. for ties: what ties with rank d is there from d on, and
-    the agreement is twice the overlap over the sizes of both. Lists of two lengths have no
-    ties here, since equation 32 says nothing of them.
+    It follows Webber et al. for ties: documents that tie with rank d are there from d on,
+    and the agreement is twice the overlap over the sizes of both. Lists of two lengths have
+    no ties here, since equation 32 says nothing of them.
     """
     n = len(first)
     if not n or not len(second):

@@ -1,9 +1,9 @@
-"""Derives the definition that explains most of the answers of a library, and judges each.
+"""Derives the definition that explains most of a library's answers, and judges each answer.
 
 A definition is one choice of every option of a metric. It is searched by coordinate ascent:
 from the reference, and from each choice beside it, one option after another is set to the
-choice that explains more answers. Where that leaves answers that some choice explains, all
-choices are tried, but for those that cannot explain more. A choice that explains no more
+choice that explains more answers. If that leaves answers that some choice explains, all
+choices are tried, except choices that cannot explain more. A choice that explains no more
 than the reference gives way to it, so that a definition differs from the reference only
 where answers say so.
 """
@@ -20,12 +20,12 @@ Bits = dict[str, dict[str, int]]
 
 @dataclass(frozen=True)
 class Vectors:
-    """What the files of v1 hold.
+    """The contents of the files of v1.
 
     Attributes:
-        tests: By file and id, each with the first tag of its group.
-        options: By metric, the choices of each option, of which the first is the reference.
-        meanings: By option and choice, its status, meaning and source.
+        tests: Tests by file and id, each with the first tag of its group.
+        options: The choices of each option of each metric; the first is the reference.
+        meanings: The status, meaning and source of each choice of each option.
     """
 
     tests: dict[str, dict[str, Any]]
@@ -72,21 +72,21 @@ def adapter(library: str) -> Path:
 
 
 def is_equal(answer: float | None, due: float | None) -> bool:
-    """Whether an answer is a value, as the README says."""
+    """True if an answer equals a value, by the rule of the README."""
     if answer is None or due is None:
         return answer is due
     return abs(answer - due) <= 1e-6 * max(1, abs(due))
 
 
 def explaining(test: dict, answer: float | None, is_error: bool) -> list[dict]:
-    """The entries of a test that give an answer; for an error, those that refuse."""
+    """The entries of a test that give an answer; for an error, the entries that refuse."""
     entries = [x for x in test["values"] if is_equal(answer, x["value"])]
     refusing = [x for x in entries if x.get("error", False) == is_error]
     return refusing if answer is None and refusing else entries
 
 
 def held(test: dict, definition: Definition) -> dict:
-    """The entry all of whose options contain those of a definition."""
+    """The entry of a test whose choices include the choices of a definition."""
     (entry,) = (
         x
         for x in test["values"]
@@ -96,15 +96,15 @@ def held(test: dict, definition: Definition) -> dict:
 
 
 def exhaustive(bits: Bits, of_tests: list[int], most: int) -> Definition:
-    """Searches all choices for those that explain more answers than were found.
+    """Searches all choices for a definition that explains more answers than were found.
 
     Args:
-        bits: By option and choice, the entries that it allows; no other options matter.
+        bits: The entries that each choice of each option allows; no other options matter.
         of_tests: The test of each entry.
-        most: How many answers have been explained.
+        most: The number of answers that have been explained.
 
     Returns:
-        A choice of each option; none if no choices explain more.
+        A choice of each option; empty if no choices explain more.
     """
     in_test: dict[int, int] = {}
     for i, test in enumerate(of_tests):
@@ -139,23 +139,23 @@ def definition(
     """Derives the definition of a metric.
 
     Args:
-        tests: Those of the metric that the library was asked.
+        tests: The tests of the metric that the library was asked.
         record: The answers of the library.
         options: The choices of the metric.
-        preferred: Choices to take where they explain as many answers, and the reference
-            explains fewer.
+        preferred: Choices to take if they explain the same number of answers, and the
+            reference explains fewer.
 
     Returns:
-        The definition, and by option the choices that explain as many answers, but only
-        the preferred one where it does. Where these are all choices, the answers do not
-        depend on the option.
+        The definition, and for each option the choices that explain the same number of
+        answers, or only the preferred choice if it is one of them. If these are all
+        choices, the answers do not depend on the option.
     """
     fitting = [
         explaining(test, record["answers"][test["id"]], test["id"] in record["errors"])
         for test in tests
     ]
     whens = [(i, x["when"]) for i, entries in enumerate(fitting) for x in entries]
-    # A bit for each entry; those of a test exclude each other.
+    # A bit for each entry; entries of one test exclude each other.
     bits: Bits = {
         option: {
             choice: sum(
@@ -211,11 +211,11 @@ def definition(
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an answer is, by the definition of its library.
+    """The verdict on an answer, by the definition of its library.
 
     Attributes:
-        kind: `reference`, `published`, `convention`, `refused`, `error` where a value is
-            due, or `undefined`: a value that the definition does not give.
+        kind: `reference`, `published`, `convention`, `refused`, `error` if a value is due,
+            or `undefined`: a value that the definition does not give.
         due: The value of the definition.
         like: For `undefined`, the mistakes or the other definitions that give the answer.
     """

@@ -1,4 +1,4 @@
-"""Lists that are drawn from a seed, and what a definition gives for them.
+"""Lists that are drawn from a seed, and the values of a definition for them.
 
 The vectors of v1 are few and short, and a definition that was derived from them may fail on
 other data. Here data of every feature are drawn, most lists with one or two of them, and
@@ -61,7 +61,7 @@ def grades_of(draw: random.Random, n: int, is_ranked: bool) -> list[float]:
 
 
 def one_list(draw: random.Random, is_ranked: bool) -> dict[str, Any]:
-    """Draws a list: what was judged, and a run, in rank order or in any."""
+    """Draws a list: judgements, and a run, in rank order or in any order."""
     n = draw.choice(SIZES)
     ids = [f"d{x}" for x in draw.sample(range(4 * n + 9), n)]
     scores = scores_of(draw, n, is_ranked)
@@ -192,12 +192,12 @@ def holds(
     answer: float | None,
     choices: Mapping[str, str],
 ) -> bool:
-    """Whether an answer is the value of a definition, as far as float32 tells.
+    """True if an answer equals the value of a definition, as far as float32 tells.
 
     Args:
-        group: As it was drawn.
-        test: Of the group.
-        answer: None where there is no value.
+        group: The drawn group.
+        test: A test of the group.
+        answer: The answer, or None for no value.
         choices: A choice for each option of the metric, mistakes and conventions too.
     """
     metric = test["metric"]

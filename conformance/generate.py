@@ -30,7 +30,7 @@ SAME = mpf("1e-30")
 RANDOM_CHOICES = 3  # of each test
 OF_MEANS = {"queries": ["judged", "both", "listed", "run"], "mean": ["lists"]}
 POOLED = ("recall", "precision")
-# Mistakes that would stand everywhere are shown where a group is about them.
+# Mistakes that would stand everywhere are shown only in groups that are about them.
 SHOWN_WITH = {
     ("order", "ascending"): {"basic", "unsorted"},
     ("discount", "shifted"): {"discount"},
@@ -109,7 +109,7 @@ def mean(values: list[Number]) -> Number:
 
 
 def is_counted(query: Mapping[str, Any], choices: Choices) -> bool:
-    """Whether a query enters the mean."""
+    """True if a query enters the mean."""
     needed = {"judged": ["qrels"], "run": ["run"]}
     names = needed.get(choices["queries"], ["qrels", "run"])
     is_empty = choices["queries"] == "both" and not query.get("run")
@@ -140,7 +140,7 @@ class Values:
     def __init__(self, name: str) -> None:
         """Holds none."""
         self.name, self.numbers = name, []
-        self._about: list[float] = []  # as floats, of which most are far apart
+        self._about: list[float] = []  # as floats; most are far apart
         self._indices: dict[int, int] = {}
         self._held: list[Any] = []  # so that no other value gets the id of one
 

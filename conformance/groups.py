@@ -1,7 +1,7 @@
 """The data of the vectors: one feature a group, whose first tag names it.
 
-Scores are written as they stand in the files; those that JSON cannot say are strings. No two
-values of a test may come closer than 1e-5, or `generate.py` fails.
+Scores are written as they stand in the files; scores that JSON cannot say are strings. No
+two values of a test may come closer than 1e-5, or `generate.py` fails.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def simple(
     group(name, tags, comment, tests, qrels=graded(qrels), run=ranked(run))
 
 
-# What every reader should pass first.
+# Tests that every reader should pass first.
 simple(
     "first",
     "basic",
@@ -906,14 +906,14 @@ group(
 def tied(
     size: int, step: int, levels: tuple[int, ...], hits: int
 ) -> tuple[dict[str, int], list[list[Any]]]:
-    """Returns grades and a run of documents of which most tie, with shuffled ids.
+    """Returns grades and a run of documents with shuffled ids; most documents tie.
 
     Args:
         size: The number of documents, one less than a prime.
-        step: How far the ids of neighbours are apart.
+        step: The distance of the ids of neighbours.
         levels: The places from which on the score is one higher; beyond the last, no two
             scores are equal.
-        hits: Every which document is relevant, of the grades 1 to 3.
+        hits: One in `hits` documents is relevant, with a grade from 1 to 3.
     """
     qrels, run = {}, []
     for i in range(1, size + 1):
@@ -953,7 +953,7 @@ group(
 
 
 def deep(size: int, prime: int, ranks: Sequence[int]) -> dict[str, Any]:
-    """Returns a long list with shuffled ids, of which few ranks are relevant."""
+    """Returns a long list with shuffled ids; few ranks are relevant."""
     docs = [str(i * 31 % prime) for i in range(1, size + 1)]
     qrels = {doc: int(i in ranks) for i, doc in enumerate(docs, 1)}
     return {"qrels": qrels, "run": ranked(" ".join(docs))}
@@ -1370,7 +1370,7 @@ group(
 def means(
     name: str, tags: str, comment: str, tests: str, *queries: tuple[str, ...]
 ) -> None:
-    """Adds queries of judgements and documents in rank order; None for what is not there."""
+    """Adds queries of judgements and documents in rank order; None for a missing part."""
     lists = []
     for i, (qrels, run) in enumerate(queries, 1):
         entry: Group = {"id": f"q{i}"}

@@ -1,4 +1,4 @@
-"""What each choice means, whether it is published, a convention or a mistake, and where from.
+"""The meaning, status (published, convention or mistake) and source of each choice.
 
 Sources are publications. Programs are not named, since files that are frozen cannot follow
 their versions; the page "Check your numbers" has them.
@@ -18,7 +18,7 @@ TITLES = {
     "scores": "One list each: scores that JSON cannot say, as strings.",
     "means": "Means over several lists.",
 }
-# Where each metric has no value of its own, and the option `undefined` decides.
+# Conditions under which a metric has no value, so that the option `undefined` decides.
 _NOTHING_RELEVANT = "where nothing that was judged is relevant"
 UNDEFINED = dict.fromkeys(
     ("ap", "rr", "recall", "precision", "hit_rate", "r_precision", "bpref"),

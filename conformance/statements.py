@@ -1,10 +1,9 @@
-"""What is said of a library: its definitions, and the lists of which nothing is said.
+"""Statements about a library: its definitions, and the lists that they leave open.
 
-The definitions are those that explain most of the answers to v1, with the conventions of
-`remarks.toml`. Answers to drawn lists refute them, or do not: where a test fails, one
-feature of its list is charged with it. Where another choice of an option gives all values
-of such lists, it is found; else the feature is withdrawn: the definition says nothing of
-lists that have it.
+The definitions explain most of the answers to v1, with the conventions of `remarks.toml`.
+Answers to drawn lists may refute them: if a test fails, one feature of its list is charged
+with it. If another choice of an option gives all values of such lists, it is found; else
+the feature is withdrawn: the definition says nothing of lists that have it.
 """
 
 import tomllib
@@ -17,11 +16,11 @@ from typing import Any
 
 import derive
 
-# What a convention says that has no order of its own.
+# Conventions that have no order of their own.
 WITHOUT_RULE = {"ties: random", "ties: unstated"}
 # One sort serves all metrics; that it puts NaN anywhere may be seen in one of them alone.
 SHARED = {"NaN"}
-ANY_LIST = "any list"  # what is withdrawn where a list without features fails
+ANY_LIST = "any list"  # withdrawn if a list without features fails
 # Later ones are rarer, and are charged with a failure before earlier ones.
 FEATURES = (
     "a cutoff",
@@ -48,7 +47,7 @@ FEATURES = (
     "NaN",
     "repeats",
 )
-# By option, the feature that a list must have for its choices to differ.
+# Maps options to the feature that a list must have for the choices to differ.
 FEATURE_OF = {
     "ties": "ties",
     "nan": "NaN",
@@ -83,7 +82,8 @@ def derived(record: Mapping[str, Any]) -> tuple[Definitions, dict[str, Any]]:
         record: Its answers.
 
     Returns:
-        By metric, the definition, and by option the choices that explain as many answers.
+        The definition of each metric, and for each option the choices that explain the same
+        number of answers.
     """
     asked = [data().tests[x] for x in record["answers"]]
     by_metric: dict[str, list[Any]] = {}
@@ -92,7 +92,7 @@ def derived(record: Mapping[str, Any]) -> tuple[Definitions, dict[str, Any]]:
     definitions: Definitions = {}
     all_equal: dict[str, Any] = {}
     preferred: derive.Definition = {}
-    # The second time, what one metric cannot tell is taken from the others.
+    # The second time, a choice that one metric cannot tell is taken from the others.
     for _ in range(2):
         for metric, tests in by_metric.items():
             options = data().options[metric]
@@ -126,13 +126,13 @@ def stated(record: Mapping[str, Any], definitions: Definitions) -> Definitions:
 
 
 def claimed(record: Mapping[str, Any], definitions: Definitions) -> Definitions:
-    """Stated definitions with what drawn lists told."""
+    """Stated definitions, with choices found by drawn lists."""
     found = record.get("random", {}).get("found", {})
     return {x: y | found.get(x, {}) for x, y in definitions.items()}
 
 
 def without_reference(definitions: Definitions) -> Definitions:
-    """Definitions without the choices that are those of the reference, to be recorded."""
+    """Definitions without the choices of the reference, for the record."""
     return {
         metric: {
             option: choice
@@ -144,7 +144,7 @@ def without_reference(definitions: Definitions) -> Definitions:
 
 
 def withdrawn(record: Mapping[str, Any], metric: str) -> dict[str, list[int]]:
-    """By feature of which nothing is said: tests, those that failed, those of no value."""
+    """Maps withdrawn features to numbers of tests, failures, and answers of no value."""
     tables = record.get("random", {}).get("features", {})
     found = {x: counts for x, counts in tables.get(metric, {}).items() if counts[1]}
     for feature in SHARED:
@@ -159,9 +159,9 @@ class Drawn:
     """A test of a drawn list.
 
     Attributes:
-        features: Of the list and the test.
-        has_value: Whether the library gave one.
-        holds: Whether its answer is due under a choice of each option.
+        features: The features of the list and the test.
+        has_value: True if the library gave a value.
+        holds: Returns True if its answer is due under a choice of each option.
     """
 
     features: set[str]
@@ -172,15 +172,16 @@ class Drawn:
 def recorded(
     record: Mapping[str, Any], tests: Mapping[str, Sequence[Drawn]]
 ) -> tuple[dict[str, Any], int]:
-    """Adds the tests of drawn lists to what is recorded of others.
+    """Adds the tests of drawn lists to the record of earlier ones.
 
     Args:
-        record: Of the library; where other definitions were asked, its drawn lists go.
-        tests: By metric.
+        record: The record of the library; if its lists were asked for other definitions,
+            they go.
+        tests: Tests by metric.
 
     Returns:
-        What is to be recorded, and the number of tests that refuted a statement: they
-        failed, and had no feature that was withdrawn before.
+        The new record of drawn lists, and the number of tests that refuted a statement:
+        they failed, and had no feature that was withdrawn before.
     """
     of_v1 = stated(record, derived(record)[0])
     asked = without_reference(of_v1)
@@ -238,13 +239,13 @@ def told(
 
     Args:
         metric: The name.
-        tests: Of the metric.
-        definition: What explains the answers to v1.
+        tests: The tests of the metric.
+        definition: The definition that explains the answers to v1.
         before: Features that are withdrawn.
-        new: Features that no list had before; others have told already.
+        new: Features that no list had before; other features have told already.
 
     Returns:
-        Changed choices; where there are none for a failing feature, it is withdrawn.
+        Changed choices; a failing feature without a changed choice is withdrawn.
     """
     changed: derive.Definition = {}
     tried: set[str] = set()
@@ -269,7 +270,7 @@ def told(
 
 
 def all_hold(tests: Iterable[Drawn], choices: derive.Definition) -> bool:
-    """Whether all answers are due; what the evaluator has no words for is not."""
+    """True if all answers are due, and the evaluator knows the values of all tests."""
     try:
         return all(x.holds(choices) for x in tests)
     except AssertionError:
@@ -307,11 +308,12 @@ def charged(
     Args:
         tests: The features of each, and whether it holds.
         before: Features that were found before.
-        suspects: The number of metrics for which each was found.
+        suspects: For features, the number of metrics for which they were found.
 
     Returns:
-        These and the new ones. A test with few features says most clearly which it is; of
-        these, the first suspect, and the one with which the largest share of tests fails.
+        Features of `before` and new ones. Tests with the fewest features are the clearest;
+        of their features, the one with the most suspicions is taken, and among equals the
+        one with the largest share of failing tests.
     """
     guilty = set(before)
     while True:

@@ -1,11 +1,11 @@
 """Prints how often intervals cover and tests raise false alarms.
 
-Of docs/intervals.md, and the tables "judges" and "favours" of docs/judges.md.
+The tables are for docs/intervals.md; "judges" and "favours" are for docs/judges.md.
 
     python scripts/coverage.py [TABLE …]
 
-Every cell is a share, in percent, of many simulated data sets: of those whose 95 % interval
-holds the true mean, or of those in which a test finds p < 0.05. `compare` takes the data
+Every cell is a share, in percent, of many simulated data sets: data sets whose 95 %
+interval holds the true mean, or in which a test finds p < 0.05. `compare` takes the data
 sets of a cell at once, as the columns of one array.
 """
 
@@ -313,7 +313,7 @@ def alarms_of_clusters():
 
 
 def failures(rng, size):
-    """Numbers of which few are far below the others, of mean 0 and deviation 1."""
+    """Numbers of mean 0 and deviation 1; few are far below the others."""
     return 1 - rng.exponential(size=size)
 
 
@@ -388,7 +388,7 @@ def alarms_of_families():
 
 
 def few_lists_that_differ():
-    """Rare hits: false alarms, and coverage and power where b has four times as many."""
+    """Rare hits: false alarms, and coverage and power if b has four times the hits."""
     tests = {
         "t": {"test": "t"},
         "permutation": {},
@@ -442,7 +442,7 @@ def coverage_of_ranks():
 
 
 def judged(draw, correlation, rng, shape):
-    """Draws values, and what a judge with a bias of 0.2 and normal noise says of them."""
+    """Draws values, and a judge's values for them, with a bias of 0.2 and normal noise."""
     values = draw(rng, shape)
     noise = rng.normal(size=shape)
     if correlation == 0:
@@ -495,7 +495,7 @@ def coverage_of_judges(list_count=1000, blocks=20):
 
 
 def alarms_of_judges(lists=1000, blocks=20):
-    """False alarms of two equal systems, of which a judge favours one by 0.2."""
+    """False alarms of two equal systems; a judge favours one of them by 0.2."""
     import pandas as pd
 
     rows = []
@@ -536,7 +536,7 @@ TABLES = {
 
 
 def main():
-    """Prints all tables, or those that are named."""
+    """Prints all tables, or the named tables."""
     warnings.simplefilter("ignore")  # of few samples for the number of columns
     for name in sys.argv[1:] or TABLES:
         TABLES[name]()

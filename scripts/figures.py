@@ -23,7 +23,7 @@ STYLE = {
     **dict.fromkeys(("xtick.color", "ytick.color"), GREY),
     **{"axes.facecolor": "none", "figure.facecolor": "none", "font.size": 9},
     **{"legend.framealpha": 0, "savefig.transparent": True, "svg.hashsalt": "jrm"},
-    # Those of `jrm.plots`, by Okabe and Ito.
+    # The colors of `jrm.plots`, by Okabe and Ito.
     "axes.prop_cycle": matplotlib.cycler(
         color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"]
     ),
@@ -107,10 +107,10 @@ def moves(
     Args:
         name: That of the file.
         metrics: Titles, and the metrics that they stand for.
-        others: Ranks of relevant items that stay, where the list lacks the one that moves.
+        others: Ranks of relevant items that stay, in the list without the item that moves.
         items: Number of items of the list.
-        grade: The label of the one that moves; the others have the label 1.
-        columns: Of the item that moves, and of one that stays: their data.
+        grade: The label of the item that moves; relevant items that stay have the label 1.
+        columns: By column, the data of the item that moves and of items that stay.
     """
     ranks = np.unique(np.round(np.geomspace(1, items, 25)).astype(int))
     still = np.isin(np.arange(1, items), others).astype(float)
@@ -186,7 +186,7 @@ def two_rankings(items: int = 100) -> None:
     draw("two", ranks, {title: agreement.values for title, agreement in lists.items()})
 
 
-# Of the map: the question, and the metrics that answer it.
+# The rows of the map: the question, and the metrics that answer it.
 QUESTIONS = (
     ("One right answer: how soon is it there?", "mrr, hit_rate@k, adjusted_mrr"),
     ("Graded labels: are the best ones first?", "ndcg@k, err, q_measure"),
@@ -197,7 +197,7 @@ QUESTIONS = (
     ("Early ones: are the very first right?", "bedroc, ef@1%, log_auc"),
     ("Two rankings: how alike are they?", "rank_biased_overlap, overlap, kendall_tau"),
 )
-# Of the way to a test: each question, and in each situation what to do, and its code.
+# The way to a test: each question, with its situations, and for each the advice and code.
 TESTS = {
     "What was drawn at random?": (
         ("lists that have nothing in common", "go on", ""),
@@ -269,7 +269,7 @@ text { font: 14px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-s
 
 
 def words(x: float, y: float, text: str, kinds: str = "") -> str:
-    """Writes words of a diagram; their kinds are those of its style."""
+    """Writes words of a diagram; their kinds are classes of the diagram's style."""
     return f'<text x="{x:g}" y="{y:g}" class="{kinds}">{html.escape(text)}</text>'
 
 
@@ -296,7 +296,7 @@ def diagram(
 
     Args:
         name: That of the file.
-        title: What a reader hears who does not see it.
+        title: The text for a reader who cannot see it.
         draw: Returns the height and the parts for a width.
     """
     for width, suffix in ((WIDE, ""), (NARROW, "-narrow")):
@@ -314,7 +314,7 @@ def diagram(
 
 
 def question_map(width: int) -> tuple[int, list[str]]:
-    """Draws the ways from what is asked to the metrics that answer it."""
+    """Draws the ways from questions to the metrics that answer them."""
     step = 58 if width == NARROW else 44
     parts = [card(8, 8, 164, 40), words(90, 33, "What is asked?", "question middle")]
     for row, (question, names) in enumerate(QUESTIONS):
@@ -331,7 +331,7 @@ def question_map(width: int) -> tuple[int, list[str]]:
 
 
 def test_map(width: int) -> tuple[int, list[str]]:
-    """Draws the ways from what was drawn at random to a test."""
+    """Draws the ways from questions on the data to a test."""
     is_narrow = width == NARROW
     step, left, y = (46, 20, 8) if is_narrow else (27, 54, 8)
     parts = []
@@ -412,7 +412,7 @@ def first_number(width: int) -> tuple[int, list[str]]:
 
 
 def mesh(width: int) -> tuple[int, list[str]]:
-    """Draws how devices share lists and their items, and what travels between them."""
+    """Draws how devices share lists and their items, and the data that they exchange."""
     left, top, step_x, step_y = 76, 58, 68, 66
     parts = [
         words(left + 2 * step_x - 4, 24, '"model": items →', "code middle"),

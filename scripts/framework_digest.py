@@ -1,11 +1,11 @@
-"""Says whether the tests of other frameworks passed on what they read now.
+"""Says if the tests of other frameworks passed on the files that they read now.
 
     python scripts/framework_digest.py [--check | --record]
 
-Their environment takes minutes to install, so CI runs them only where this digest is not
-the one that last passed, which `tests/frameworks/passed.txt` holds. Without an option the
-digest is printed; `--check` exits with 0 if it is the recorded one, and with 1 if the tests
-have to run; `--record` writes it, after they have passed.
+Their environment takes minutes to install, so CI runs them only if this digest differs from
+the last one that passed, in `tests/frameworks/passed.txt`. Without an option the digest is
+printed; `--check` exits with 0 if it is the recorded one, and with 1 if the tests have to
+run; `--record` writes it, after they have passed.
 
 The digest covers the adapters, their tests, the examples and tables of the pages that the
 tests run, the libraries that pyproject.toml names for their environment, and the code of
@@ -79,7 +79,7 @@ def imported_by(paths: list[Path], root: Path) -> set[Path]:
 def modules_of(path: Path, root: Path) -> Iterator[Path]:
     """Yields the modules of this repository that a module imports, also in functions."""
     tree = ast.parse(path.read_bytes())
-    # What `import jax_rank_metrics as jrm` binds; its attributes are public names.
+    # The name that `import jax_rank_metrics as jrm` binds; its attributes are public names.
     aliases, nodes = set(), list(running(tree))
     for node in nodes:
         if isinstance(node, ast.Import):

@@ -2,11 +2,11 @@
 
     python scripts/fuzz.py SEED SECONDS
 
-Draws a source or a driver, metrics with cutoffs, a tie policy, labels and attributes,
-equal scores and equal vectors, masks, exclusions, candidates, weights, batches, blocks and
-up to eight devices, and compares values, means and ids. The same seed draws the same cases,
-until the time is over. If a case differs, it is made small and printed as code to paste,
-and the exit code is 1. Leave `XLA_FLAGS` unset, so that programs are those of users.
+Draws a source or a driver, metrics with cutoffs, a tie policy, labels and attributes, equal
+scores and equal vectors, masks, exclusions, candidates, weights, batches, blocks and up to
+eight devices, and compares values, means and ids. The same seed draws the same cases, until
+the time is over. If a case differs, it is made small and printed as code to paste, and the
+exit code is 1. Leave `XLA_FLAGS` unset, so that programs are compiled as for users.
 """
 
 import argparse

@@ -29,7 +29,7 @@ import statements  # noqa: E402
 
 PICTURE = ROOT / "docs" / "_static" / "libraries.svg"
 VECTORS = statements.data()
-# By kind of answer: its color, its name, and what it is.
+# The color, the name and the meaning of each kind of answer.
 KINDS = {
     "reference": ("#009E73", "reference", "the reference definition"),
     "published": ("#56B4E9", "published", "another published definition"),
@@ -53,7 +53,7 @@ METRICS = {
     "err": "ERR",
     "alpha_ndcg": "α-nDCG",
 }
-# What gives a choice here. The reference is the default of the package, but for repeats.
+# Arguments that give a choice here. The reference is the default, except for repeats.
 HERE = {
     "gain: linear": "`gain_fn=jrm.linear_gain`",
     "discount: ln": "`discount_fn=jrm.log_discount(math.e)`",
@@ -97,13 +97,13 @@ OPTION_OF = {feature: option for option, feature in statements.FEATURE_OF.items(
 
 @dataclass(frozen=True)
 class Library:
-    """A library, and what its answers say.
+    """A library, and the findings from its answers.
 
     Attributes:
         record: Its answers.
-        stated: By metric, what explains most of them, with its conventions.
-        definitions: The same, with what drawn lists told.
-        equal: By metric and option, the choices that explain as many.
+        stated: By metric, the definition that explains most answers, with its conventions.
+        definitions: The same, with choices found by drawn lists.
+        equal: By metric and option, the choices that explain the same number of answers.
         verdicts: By the id of a test.
         remarks: By metric and tag, on answers that no definition gives.
     """
@@ -134,11 +134,11 @@ class Library:
 
     @property
     def random(self) -> dict[str, Any]:
-        """What is recorded of drawn lists."""
+        """The record of drawn lists."""
         return self.record.get("random", {"features": {}, "seeds": [], "found": {}})
 
     def withdrawn(self, metric: str) -> dict[str, str]:
-        """By feature of lists of which the definition says nothing, what is said of it."""
+        """Maps features of lists that the definition leaves open to words on the pages."""
         found = statements.withdrawn(self.record, metric)
         return {
             feature: "no value"
@@ -150,7 +150,7 @@ class Library:
         }
 
     def conventions(self, metric: str) -> dict[str, dict[str, Any]]:
-        """By choice, the remarks that say one that v1 does not have."""
+        """Maps choices that v1 does not have to their remarks."""
         found = statements.conventions(self.name, metric)
         return {x["choice"]: x for x in found}
 
@@ -173,7 +173,7 @@ class Library:
         ]
 
     def silences(self, metric: str) -> list[str]:
-        """What is said of the features of which the definition says nothing."""
+        """Returns the words of the pages on features that the definition leaves open."""
         is_named = statements.WITHOUT_RULE & {*self.conventions(metric)}
         return [
             f"{feature}: {word}"
@@ -182,25 +182,25 @@ class Library:
         ]
 
     def is_told(self, metric: str, option: str) -> bool:
-        """Whether answers depend on an option, so that they tell its choice."""
+        """True if answers depend on an option, so that they tell its choice."""
         choices = VECTORS.options[metric].get(option, [])
         if option in self.random["found"].get(metric, {}):
             return True
         counts = self.random["features"].get(metric, {})
-        # Whether scores are read, v1 tells.
+        # For these options, v1 tells if scores are read.
         is_of_grades = option not in ("ties", "nan", "infinite", "scores")
         feature = statements.FEATURE_OF.get(option, "") if is_of_grades else ""
         is_drawn = bool(feature) and counts.get(feature, [0])[0] > 0
         return is_drawn or self.equal[metric].get(option, choices) != choices
 
     def not_asked(self, *metrics: str) -> str:
-        """The options that answers tell of none of some metrics."""
+        """The options whose choice the answers tell for no given metric."""
         options = dict.fromkeys(y for x in metrics for y in VECTORS.options[x])
         told = {y for x in metrics for y in options if self.is_told(x, y)}
         return ", ".join(x for x in options if x not in told) or NOT_ASKED
 
     def here(self, metric: str, options: Sequence[str]) -> str:
-        """What to pass here for some options of a metric."""
+        """The arguments to pass here for some options of a metric."""
         if metric not in self.definitions:
             return NOT_ASKED
         withdrawn = self.withdrawn(metric)
@@ -290,7 +290,7 @@ def summary(all_libraries: list[Library]) -> str:
 
 
 def adapters(all_libraries: list[Library]) -> str:
-    """The table of what each adapter hands over, from its docstring."""
+    """The table of the data that each adapter hands over, from its docstring."""
     rows = []
     for x in all_libraries:
         path = derive.adapter(x.record["library"])
@@ -394,7 +394,7 @@ OF_A_METRIC = ("gain", "threshold", "discount", "ideal", "denominator", "worth")
 
 
 def in_common(x: Library, option: str) -> str:
-    """What to pass here for an option that all metrics have, with those that differ."""
+    """The argument here for an option of all metrics, and for metrics that differ."""
     texts = {
         metric: x.here(metric, (option,)).replace(DEFAULT, DEFAULTS[option])
         for metric in x.definitions
@@ -430,7 +430,7 @@ def whose(all_libraries: list[Library]) -> str:
 
 
 def coming_from(x: Library) -> str:
-    """What the page of a library says of its answers."""
+    """The text on the page of a library about its answers."""
     metrics_of: dict[tuple[str, str], list[str]] = {}
     for metric in x.definitions:
         conventions = x.conventions(metric)
@@ -522,7 +522,7 @@ def picture(all_libraries: list[Library]) -> str:
 
 
 def blocks(all_libraries: list[Library]) -> dict[str, Callable[[], str]]:
-    """What stands between markers, by their names."""
+    """The texts between markers, by the names of the markers."""
     tables = (summary, definitions, unexplained, meanings, adapters, whose)
     result = {
         f"{x.__name__} of libraries": lambda x=x: x(all_libraries) for x in tables
@@ -552,12 +552,12 @@ def written(all_libraries: list[Library]) -> Iterator[tuple[Path, str]]:
 
 
 def bears(x: Library, statement: str) -> bool:
-    """Whether recorded answers bear a statement, `metrics option: choice`.
+    """True if recorded answers bear a statement, `metrics option: choice`.
 
     Args:
         x: The library.
         statement: Metrics with commas between them, or `all`. In place of an option there
-            can be a feature of lists, with what is said of it.
+            can be a feature of lists, with its word.
     """
     names, _, said = statement.partition(" ")
     option, _, choice = said.partition(": ")

@@ -58,9 +58,9 @@ class Group(NamedTuple):
 
     Attributes:
         page: The name of its file.
-        title: Its heading, and that of its tables in the overview.
-        families: The modules whose metrics it documents; where there are none, the page is
-            written by hand, and holds functions that are no metrics.
+        title: Its heading, and the heading of its tables in the overview.
+        families: The modules whose metrics it documents; if empty, the page is written by
+            hand, and holds functions that are no metrics.
     """
 
     page: str
@@ -187,7 +187,7 @@ def title(family: ModuleType) -> str:
 
 
 def names(metric: Any) -> str:
-    """The names of a metric, that of the function first, with the options they imply."""
+    """The names of a metric, the function's first, with the options that they imply."""
     known = [name for name, registered in NAMES.items() if registered is metric]
     aliases = [name for name in known if name != metric.__name__]
     texts = [f"`{metric.__name__}`"]
@@ -210,12 +210,12 @@ def summary(metric: Any) -> str:
 
 
 def undefined(metric: Any) -> str:
-    """Where a metric has no value."""
+    """The lists for which a metric has no value."""
     return part(metric, r"Undefined \((.*?)\)")
 
 
 def ties(metric: Any) -> str:
-    """The meaning of equal scores for a metric where no policy says otherwise."""
+    """The meaning of equal scores for a metric if no policy says otherwise."""
     spec = metric.spec
     if callable(spec.tie_reading):
         return TIES[spec.tie_reading(spec.options)] + ", except for an option"
@@ -224,7 +224,7 @@ def ties(metric: Any) -> str:
 
 
 def item_weights(metric: Any) -> str:
-    """What weights of items multiply, beside the weight of the list that they imply."""
+    """The quantity that item weights multiply, beside the list weight that they imply."""
     what = part(metric, r"Weights\s+of\s+items\s+multiply\s+(?:the\s+)?(\w+)")
     return f"{what}, list" if what else "list"
 
@@ -287,7 +287,7 @@ def api_page(texts: dict[Path, str]) -> str:
 
 
 def readme() -> str:
-    """The README, with the numbers of metrics by what ties mean to them."""
+    """The README, with the number of metrics for each meaning of ties."""
     readings = [ties(m).split(",")[0] for family in FAMILIES for m in metrics(family)]
     counts = {kind: readings.count(kind) for kind in TIES.values()}
     text = README.read_text()

@@ -42,9 +42,7 @@ MUTANTS = tuple(
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["hypothesis", "jax", "pytest"])
 
-RAN = (
-    100  # is added to pytest's exit codes, as Python exits with 1 where it fails itself
-)
+RAN = 100  # is added to pytest's exit codes, as Python exits with 1 if it fails itself
 
 
 def run_pytest(folder: Path, test: str, output: Path) -> None:
@@ -65,7 +63,7 @@ def run_pytest(folder: Path, test: str, output: Path) -> None:
 
 
 def survives(mutant: Mutant, folder: Path) -> bool:
-    """Whether the test passes on a copy of the package with this change."""
+    """True if the test passes on a copy of the package with this change."""
     shutil.copytree(ROOT / "jax_rank_metrics", folder / "jax_rank_metrics")
     shutil.copytree(ROOT / "tests", folder / "tests")
     shutil.copy(ROOT / "pyproject.toml", folder)

@@ -1,4 +1,4 @@
-"""Builds what is published into a folder, looks into it, and tries it.
+"""Builds the distributions into a folder, looks into them, and tries them.
 
     python scripts/package.py dist [--commands]
 
@@ -20,7 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "jax_rank_metrics"
-# What a user of the wheel alone does, who has installed no extra.
+# The first lines of a user who has installed the wheel without extras.
 FIRST_LINES = """
 import importlib.resources
 import importlib.util
@@ -65,7 +65,7 @@ def check(wheel: Path, sdist: Path) -> None:
 
 
 def check_installed(wheel: Path) -> None:
-    """The wheel works beside what it requires, and its command says what else it needs."""
+    """The wheel works with its requirements, and its command names the missing extra."""
     with tempfile.TemporaryDirectory() as folder:
 
         def run(*words: str | Path, **options: Any) -> str:

@@ -1,13 +1,13 @@
-"""Looks at the built site in a headless Chromium: what it measures, and pictures of pages.
+"""Looks at the built site in a headless Chromium: measures and pictures of pages.
 
 python scripts/screenshots.py build/site build/pictures
 
 prints, for every page, the code blocks and tables that are wider than their box on a
-desktop, what else than code and outputs scrolls on a telephone, and formulas that stayed
-TeX; pages of the API that are high, drawings with small text on a telephone, widths at
-which a page has neither its contents nor their icon, and what is wrong with the filter of
-metrics. There may be none of these. The browser reaches no network. Chromium is
-`$CHROMIUM`, or else on the path; CI has none.
+desktop, other boxes than code and outputs that scroll on a telephone, and formulas that
+stayed TeX; pages of the API that are high, drawings with small text on a telephone, widths
+at which a page shows neither its contents nor their icon, and faults of the filter of
+metrics. Every line is a fault. The browser reaches no network. Chromium is `$CHROMIUM`, or
+else on the path; CI has none.
 """
 
 import functools
@@ -33,7 +33,7 @@ TELEPHONE, DESKTOP, LARGE = 390, 1366, 1920
 HIGHEST, SMALLEST_TEXT = 12_000, 9  # pixels
 
 # One page after another in a frame as wide as a screen, which may be narrower than the
-# narrowest window. A box is cut off if what it holds is wider.
+# narrowest window. A box is cut off if its content is wider.
 SURVEY = """<!doctype html><pre id="found"></pre><script>
 const frame = document.body.appendChild(document.createElement("iframe"));
 frame.height = 900;
@@ -174,7 +174,7 @@ def chromium(*options, address):
 
 
 def survey(address):
-    """Measures all pages, and returns the lines of what may not be."""
+    """Measures all pages, and returns the lines of faults."""
     pages = sorted(
         str(path.relative_to(SITE))
         for path in SITE.rglob("*.html")

@@ -95,7 +95,7 @@ class Page(NamedTuple):
 def pages() -> Iterator[Page]:
     """Yields the pages in the order of the tables of contents.
 
-    A page of the API comes before those of the folder of its name.
+    A page of the API comes before the pages of the folder of its name.
     """
     index = (DOCS / "index.md").read_text()
     for toctree in re.findall(r"(?ms)^```\{toctree\}\n(.*?)^```", index):
@@ -137,7 +137,7 @@ def page_of_verbs() -> str:
 
 
 def llms() -> str:
-    """What a program reads that answers questions about the package: its pages by title."""
+    """The pages by title, for a program that answers questions about the package."""
     lines, caption = [HEAD_OF_LLMS], None
     for name in re.findall(r"jrm\.(\w+)", HEAD_OF_LLMS):
         assert hasattr(jrm, name), name

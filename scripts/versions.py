@@ -4,7 +4,8 @@
 
 The newest version is the one that the package index has for that Python. With `--newest`,
 only that version is tested, on the newest Python of this machine that the package names in
-its classifiers, from 3.12 on, since JAX left 3.11 behind. Where there is none, it says so.
+its classifiers, from 3.12 on, since JAX left 3.11 behind. If there is no such Python, it
+says so.
 """
 
 import argparse
@@ -20,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # The first Python for which there are new versions of JAX.
 FIRST = (3, 12)
-# What chooses a version of JAX, and flags that only some versions know.
+# Variables that choose a version of JAX, or hold flags that only some versions know.
 SETTINGS = ("PIP_CONSTRAINT", "XLA_FLAGS")
 
 # Prints the version of a Python that can make environments, and fails on builds without the

@@ -134,11 +134,15 @@ class Row(NamedTuple):
     """A list as one path gets it.
 
     Attributes:
-        group: The group of the vectors. choices: The choices that the row stands for, by
-        option. docs: `[items]`, the ids of returned documents, in the order of the input,
-        and then of judged documents that were not returned. retrieved: `[items]` bool.
-        exists: `[items]` bool. scores: `[items]` float64. grades: `[items]`, 0 for unjudged
-        documents. judged: `[items]` bool.
+        group: The group of the vectors.
+        choices: The choices that the row stands for, by option.
+        docs: `[items]`, the ids of returned documents, in the order of the input, and then
+            of judged documents that were not returned.
+        retrieved: `[items]` bool.
+        exists: `[items]` bool.
+        scores: `[items]` float64.
+        grades: `[items]`, 0 for unjudged documents.
+        judged: `[items]` bool.
     """
 
     group: dict

@@ -70,8 +70,9 @@ class List:
     """One list: the pool of its items, in any order.
 
     Attributes:
-        pool: The items that exist. ranked: The items of the pool that have a rank. order:
-        The order of `ranked` that some call took, if the list is compared with it.
+        pool: The items that exist.
+        ranked: The items of the pool that have a rank.
+        order: The order of `ranked` that some call took, if the list is compared with it.
     """
 
     def __init__(
@@ -758,12 +759,15 @@ def browsing(
     """One of the five values of a user who reads an order, and then empty ranks.
 
     Args:
-        case: The list. order: Its items. k: Items below this rank count as not retrieved.
-        chance: `chance(rank, gains, costs, **options)`, that the user goes on. value:
-        "utility", "total_utility", "cost", "total_cost" or "items". max_rank: The last rank
-        that can be read. max_label: The label of the gain 1; None for binary gains.
-        threshold: The least label of a relevant item, for binary gains. **options: Options
-        of the model.
+        case: The list.
+        order: Its items.
+        k: Items below this rank count as not retrieved.
+        chance: `chance(rank, gains, costs, **options)`, that the user goes on.
+        value: "utility", "total_utility", "cost", "total_cost" or "items".
+        max_rank: The last rank that can be read.
+        max_label: The label of the gain 1; None for binary gains.
+        threshold: The least label of a relevant item, for binary gains.
+        **options: Options of the model.
     """
     if not any(case.labels[i] > 0 for i in case.pool):
         return 0.0

@@ -61,7 +61,7 @@ def test_resamples_of_no_metric():
 
 
 def test_few_users_of_many_items():
-    """A batch is not filled up beyond the users if it has many scores."""
+    """A batch of few users with many scores is not filled up to 32 users."""
     from jax_rank_metrics._runs.drivers import batching
 
     assert batching.batch_size_for(3, 1024, 2**17) == 32

@@ -220,7 +220,7 @@ def test_double_precision(rng):
 
 @pytest.mark.long
 def test_devices(rng):
-    """Six devices add their counts, for two states of other numbers of bins."""
+    """Six devices add their counts, in states of different numbers of bins."""
     arrays = rng.random((24, 64)) < 0.3, rng.normal(size=(24, 64))
     labels, scores = (x.astype("f") for x in arrays)
 

@@ -47,8 +47,8 @@ def p_by_loops(*tasks, side=None):
     """Returns p of all patterns of swaps, one by one; squared errors of tasks add up.
 
     Args:
-        tasks: Numerators and denominators of a and b, for the lists of each task. side: 1
-        or −1, if p is of one side.
+        tasks: Numerators and denominators of a and b, for the lists of each task.
+        side: 1 or −1, if p is of one side.
     """
     lists = [list(zip(*task[0], *task[1], strict=True)) for task in tasks]
     count = sum(map(len, lists))

@@ -101,7 +101,7 @@ NAMESPACE = {
 
 
 def _expects_error(case: Case, lists: loops.Lists, error: Exception) -> bool:
-    """Whether the package may raise this: NaN that is read, or ids that repeat."""
+    """True if the package may raise this: NaN that is read, or ids that repeat."""
     reads_nan = lists.nan_raises and np.isnan(lists.scores[lists.ranked]).any()
     if reads_nan:
         return isinstance(error, ValueError) and "nan" in str(error).lower()

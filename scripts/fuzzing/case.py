@@ -1,4 +1,4 @@
-"""A case: what is drawn of one call, as plain arrays and options."""
+"""A case: the drawn arguments of one call, as plain arrays and options."""
 
 import dataclasses
 from typing import Any, Protocol
@@ -36,7 +36,7 @@ OPTIONAL = {
 
 
 class InvalidCase(Exception):
-    """A case of which nothing can be said: it is not compared."""
+    """A case without a right result; it is not compared."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Cut:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What is drawn of one call.
+    """The drawn arguments of one call.
 
     Attributes:
         source: The name of a source or a driver.
@@ -79,7 +79,7 @@ class Case:
 
     @property
     def policy(self) -> str | None:
-        """What decides ties: a policy, or None without a key."""
+        """The policy for ties; "random" for a key alone, and None without a key."""
         return self.option("ties") or ("random" if "key" in self.options else None)
 
     @property
@@ -116,5 +116,5 @@ class Source(Protocol):
         ...
 
     def serves(self, cut: Cut, case: Case) -> bool:
-        """Whether the source can compute a metric."""
+        """True if the source can compute a metric."""
         ...

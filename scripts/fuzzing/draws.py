@@ -1,4 +1,4 @@
-"""What sources and drivers share when they draw: metrics, policies, labels, vectors."""
+"""Draws that sources and drivers share: metrics, policies, labels, vectors."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def chance(rng: Rng, share: float) -> bool:
 
 
 def metrics(rng: Rng, *, cut: bool, whole: bool) -> tuple[Cut, ...]:
-    """Draws up to three metrics, of those with cutoffs, without, or of both."""
+    """Draws up to three metrics, with cutoffs, without cutoffs, or of both kinds."""
     cuts = pick(rng, CUTOFFS)
     with_k = [name for name, metric in METRICS.items() if metric.has_k]
     chosen = []
@@ -40,7 +40,7 @@ def metrics(rng: Rng, *, cut: bool, whole: bool) -> tuple[Cut, ...]:
 
 
 def policy(rng: Rng, chosen: tuple[Cut, ...]) -> dict[str, Any]:
-    """Draws `ties` and `key`; "expected" only where all metrics have closed forms."""
+    """Draws `ties` and `key`; "expected" only if all metrics have closed forms."""
     ties = pick(rng, POLICIES)
     if ties == "expected" and any(c.metric.reading == "order" for c in chosen):
         ties = None
@@ -159,5 +159,5 @@ def _length(v: np.ndarray) -> np.ndarray:
 
 
 def is_ranked_by_relevant(case: Case) -> bool:
-    """Whether all metrics of the case have cutoffs."""
+    """True if all metrics of the case have cutoffs."""
     return all(cut.ks for cut in case.metrics)

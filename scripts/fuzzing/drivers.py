@@ -141,7 +141,7 @@ class Users:
         return Lists(labels, scores, exists, exists & (scores != -np.inf), **how)
 
     def serves(self, cut: Cut, case: Case) -> bool:
-        """Metrics of all ranks where all items have one."""
+        """All metrics, but metrics of all ranks only if all items have a rank."""
         scores = case.arrays.get("scores", np.zeros(1))
         return cut.metric.needs != "ranks" or bool((scores > -np.inf).all())
 
@@ -274,7 +274,7 @@ class Embeddings:
         return Lists(labels, scores, exists, ranked, **how)
 
     def serves(self, cut: Cut, case: Case) -> bool:
-        """Metrics of all ranks where all have one; with attributes in one block."""
+        """Metrics of all ranks need ranks of all items, and attributes one block."""
         if "query_classes" in case.arrays:
             in_parts = "block_size" in case.options or "mesh" in case.options
             # First stops are found in any parts, of labels that are bools.
@@ -290,7 +290,7 @@ class Links:
     name = "evaluate_links"
 
     def draw(self, shape: Rng, data: Rng) -> Case:
-        """Draws triples, those that are known, and vectors of entities."""
+        """Draws triples, known triples, and vectors of entities."""
         number, entities = pick(shape, ((5, 9), (5, 20), (40, 9)))
         metrics = draws.metrics(shape, cut=True, whole=True)
         options = draws.policy(shape, metrics) | draws.undefined(shape)

@@ -1,4 +1,4 @@
-"""What a call should return, by loops in float64 that share no code with the package."""
+"""The right results of a call, by loops in float64 that share no code with the package."""
 
 import dataclasses
 import itertools
@@ -31,15 +31,15 @@ class Lists:
 
     Attributes:
         labels: The relevance of items.
-        scores: What they are ranked by.
-        exists: Which items are in the pool.
-        ranked: Which of these have a rank.
+        scores: The scores by which items are ranked.
+        exists: The items of the pool.
+        ranked: The items of the pool that have a rank.
         weights: Item weights, or None.
         list_weights: `[lists]`, or None.
-        ids: What the call names the items; None for their indices.
-        nan_raises: Whether the call refuses scores that are NaN.
-        holds_order: Whether metrics with cutoffs read the order of the items returned.
-        judges_listed: Whether only items with a label above 0 were judged.
+        ids: The ids of the items in the call; None for their indices.
+        nan_raises: True if the call refuses scores that are NaN.
+        holds_order: True if metrics with cutoffs read the order of the items returned.
+        judges_listed: True if only items with a label above 0 were judged.
     """
 
     labels: np.ndarray
@@ -55,7 +55,7 @@ class Lists:
 
 
 def relevant(label: float) -> float:
-    """1 where an item is relevant."""
+    """Returns 1 for a relevant item, else 0."""
     return float(label >= 1)
 
 
@@ -65,12 +65,12 @@ def always(labels: list[float]) -> bool:
 
 
 def two_classes(labels: list[float]) -> bool:
-    """Defined where something is relevant and something is not."""
+    """Defined if there are relevant and other items."""
     return len({label >= 1 for label in labels}) == 2
 
 
 def has_others(labels: list[float]) -> bool:
-    """Defined where something is not relevant."""
+    """Defined if an item is not relevant."""
     return any(label < 1 for label in labels)
 
 
@@ -79,14 +79,15 @@ class Metric:
     """A metric of the oracle.
 
     Attributes:
-        measure: `measure(list, order, k)`, or of tie groups where `reading` is "own".
+        measure: `measure(list, order, k)`, or of tie groups if `reading` is "own".
         options: Arguments of `measure`.
-        relevance: What item weights are averaged over; by default it also decides where
-            the metric is defined.
-        defined: Of the labels of the pool, whether the metric is defined.
+        relevance: The relevance of an item, over which item weights are averaged; by
+            default, the metric is defined if it is above 0 for some item.
+        defined: True if the metric is defined, from the labels of the pool.
         reading: "closed", "order" or "own", as in the package.
-        has_k: Whether it takes cutoffs.
-        needs: What it must know: "relevant" items, "pool", or "ranks" of all of it.
+        has_k: True if it takes cutoffs.
+        needs: The items that it must know: "relevant" items, "pool", or "ranks" of all of
+            it.
     """
 
     measure: Callable[..., float]
@@ -98,7 +99,7 @@ class Metric:
     needs: str = "relevant"
 
     def is_defined(self, labels: list[float]) -> bool:
-        """Whether a list whose pool has these labels has a value."""
+        """True if a list whose pool has these labels has a value."""
         if self.defined is not None:
             return self.defined(labels)
         return any(self.relevance(label) > 0 for label in labels)
@@ -161,7 +162,7 @@ def orders(groups: list[list[int]], kinds: list[Any]) -> Iterator[list[int]]:
 
     Args:
         groups: Tied items.
-        kinds: By item, what tells it from others: items of one kind may change places.
+        kinds: The kind of each item; items of one kind may change places.
     """
     number, parts = 1, []
     for group in groups:
@@ -179,7 +180,7 @@ def orders(groups: list[list[int]], kinds: list[Any]) -> Iterator[list[int]]:
 
 
 def _arrangements(slots: Any, alike: list[list[int]]) -> Iterator[dict[int, int]]:
-    """Yields where items may stand, as dicts from slots to items."""
+    """Yields arrangements of the items, as dicts from slots to items."""
     if len(alike) == 1:
         yield dict(zip(slots, alike[0], strict=True))
         return
@@ -189,7 +190,7 @@ def _arrangements(slots: Any, alike: list[list[int]]) -> Iterator[dict[int, int]
 
 
 class Row:
-    """One list, its tie groups, and what a call says about its order."""
+    """One list, its tie groups, and its order in the results of a call."""
 
     def __init__(self, lists: Lists, index: int, policy: str | None) -> None:
         """Finds the pool and the tie groups."""
@@ -265,7 +266,7 @@ class Row:
         return float(weight) if weight > 0 else 0.0
 
     def values(self, metric: Metric, k: int | None) -> list[float]:
-        """Returns the values that are right: one, or that of each order of ties."""
+        """Returns the right values: a single one, or one for each order of ties."""
         if metric.reading == "own":
             return [metric.measure(self.list, self.groups, **metric.options)]
 
@@ -295,14 +296,14 @@ def check(
     undefined: str,
     outcome: dict[str, Any],
 ) -> None:
-    """Raises `Mismatch` where a call differs from the loops.
+    """Raises `Mismatch` if a call differs from the loops.
 
     Args:
-        lists: What is ranked.
-        metrics: The key in the outcome, the metric, and its cutoffs (none is all ranks).
-        policy: What decides ties.
-        undefined: What an undefined list counts for.
-        outcome: What the call returned: some of "lists", "states" and "items".
+        lists: The lists that are ranked.
+        metrics: The key in the outcome, the metric, and its cutoffs (empty for all ranks).
+        policy: The policy for ties.
+        undefined: The choice for undefined lists.
+        outcome: The results of the call: some of "lists", "states" and "items".
     """
     rows = [Row(lists, index, policy) for index in range(len(lists.labels))]
     if "items" in outcome:

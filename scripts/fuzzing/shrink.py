@@ -18,8 +18,8 @@ def shrunk(
 ) -> tuple[Case, Mismatch]:
     """Returns the smallest case found that fails in the same way.
 
-    Each step tries smaller cases, those that lose most first, and goes on from the first
-    that still fails. New shapes compile, so time is limited.
+    Each step tries smaller cases, the cases that lose most first, and continues from the
+    first case that still fails. New shapes compile, so time is limited.
     """
     end, was_shrunk = time.monotonic() + seconds, True
     while was_shrunk:

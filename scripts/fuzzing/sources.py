@@ -88,7 +88,7 @@ class Padded:
         return measured(case, call), dict(case.arrays)
 
     def lists(self, case: Case) -> Lists:
-        """What is masked does not exist; what is not retrieved has no rank."""
+        """Masked items do not exist; items that are not retrieved have no rank."""
         arrays = case.arrays
         labels = arrays["labels"].astype(np.float64)
         exists = labels >= 0
@@ -105,7 +105,7 @@ class Padded:
         )
 
     def serves(self, cut: Cut, case: Case) -> bool:
-        """All metrics; those of all ranks only where everything has one."""
+        """All metrics, but metrics of all ranks only if all items have a rank."""
         return cut.metric.needs != "ranks" or "retrieved" not in case.arrays
 
 
@@ -280,7 +280,7 @@ class Retrieved:
         return exists, exists & retrieved
 
     def lists(self, case: Case) -> Lists:
-        """The order is that of the items; what no pool names does not exist."""
+        """The order is the order of the items; items that no pool names do not exist."""
         arrays, pool = case.arrays, case.option("pool", "none")
         exists, retrieved = self._masks(case)
         labels = np.where(exists, arrays["labels"], 0).astype(np.float64)
@@ -302,7 +302,7 @@ class Retrieved:
         )
 
     def serves(self, cut: Cut, case: Case) -> bool:
-        """Metrics of the relevant items; of the pool where it is known."""
+        """Metrics of the relevant items, and of the pool if it is known."""
         pool = case.option("pool", "none")
         if pool == "number":
             has_one = cut.metric.options.get("threshold", 1) == 1
@@ -374,7 +374,7 @@ class Ids:
         return Lists(labels, scores, exists, ranked, None, weights, **how)
 
     def serves(self, cut: Cut, case: Case) -> bool:
-        """All but those of all ranks."""
+        """All metrics but metrics of all ranks."""
         return cut.metric.needs != "ranks"
 
 
@@ -470,7 +470,7 @@ class Catalog(Scores):
     name = "rank_catalog"
 
     def draw(self, shape: Rng, data: Rng) -> Case:
-        """Draws vectors, of which some are equal."""
+        """Draws vectors; some of them are equal."""
         size = pick(shape, ((4, 7), (5, 21), (1, 21), (1, 50)))
         metrics, options = cut_or_none(shape)
         options |= draws.policy(shape, metrics) | draws.undefined(shape)

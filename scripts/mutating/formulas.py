@@ -340,7 +340,7 @@ MUTANTS = (
         "worst_worth = worth_of_ranks(length, num_active)[..., None]",
         "tests/test_brute_force.py::test_whole_lists_equal_all_orders",
     ),
-    # What tests of several subjects read together.
+    # Code that tests of several subjects share.
     Mutant(
         "what masked items hold is read",
         "_engine/items.py",

@@ -1,4 +1,4 @@
-"""Mutants of what JAX transforms, over devices and otherwise."""
+"""Mutants of code under transformations of JAX, over devices and otherwise."""
 
 from mutating.mutant import Mutant
 

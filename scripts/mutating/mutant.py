@@ -1,4 +1,4 @@
-"""What a mutant is."""
+"""The fields of a mutant."""
 
 from typing import NamedTuple
 

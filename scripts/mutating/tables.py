@@ -1,4 +1,4 @@
-"""Mutants of tables, frames, plots and names of results, and of what files are refused."""
+"""Mutants of tables, frames, plots and names of results, and of refusals of files."""
 
 from mutating.mutant import Mutant
 
