@@ -192,7 +192,7 @@ def market() -> Iterator[Row]:
 
 
 def other_cameras(queries: Any, items: Any) -> Any:
-    """Labels images of a person; images of the same camera leave the gallery."""
+    """Labels images of a person; such images of the same camera leave the gallery."""
     is_same = queries[0][:, None] == items[0]
     return is_same, is_same & (queries[1][:, None] == items[1])
 

@@ -607,7 +607,7 @@ def _auc(order: Any, pool: Any, at: Any, choices: Choices) -> Any:
     is_hit = hit_fn(at, choices)
     hits = [is_hit(x) for x in order]
     hits_left = others_left = 0
-    if choices["depth"] == "pool":  # others tie below all returned ones
+    if choices["depth"] == "pool":  # documents not returned tie below all others
         hits_left = sum(map(is_hit, pool)) - sum(hits)
         others_left = len(pool) - sum(map(is_hit, pool))
         others_left -= sum(x is not None and not is_hit(x) for x in order)
@@ -715,7 +715,7 @@ def walk(
 
     Returns:
         Maps numbers of hits to their probability, and to the sum of the terms times it; or
-            for the other readings to 1, and to the least or the largest sum.
+        for the other readings to 1, and to the least or the largest sum.
     """
     states: dict[int, tuple[Any, Any]] = {0: (mpf(1), mpf(0))}
     rank = before = 0

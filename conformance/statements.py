@@ -175,8 +175,8 @@ def recorded(
     """Adds the tests of drawn lists to the record of earlier ones.
 
     Args:
-        record: The record of the library; if its lists were asked for other definitions,
-            they go.
+        record: The record of the library; drawn lists in it that were asked for other
+            definitions are dropped.
         tests: Tests by metric.
 
     Returns:

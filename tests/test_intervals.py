@@ -30,8 +30,8 @@ def quantiles(level, freedom):
 def test_quantiles_of_t(level):
     """They agree with scipy for every number of equal lists, and of unequal lists.
 
-    Unequal lists have degrees of freedom below 1 and between integers; near 0, they are
-    infinite.
+    Unequal lists have degrees of freedom below 1 and between integers; near 0, the
+    quantiles are infinite.
     """
     stdtrit = pytest.importorskip("scipy.special").stdtrit
     lists = np.concatenate([np.arange(2, 200), np.geomspace(200, 1e6, 40).astype(int)])
@@ -138,7 +138,7 @@ def test_auto_decides_for_each_cutoff():
 
 
 def test_a_geometric_mean_takes_t():
-    """Its sums are of logarithms, and logarithms of 0 and 1 are no hits."""
+    """Its sums are of logarithms, and a logarithm that is 0 or 1 is no hit."""
     state = lists_of([1.0, np.e, 1.0], is_share=True).geometric_mean()
     assert state.sum_w_fractional.round() == 0
     for bounds in zip(

@@ -9,7 +9,7 @@ from marks import long_but
 
 import jax_rank_metrics as jrm
 
-# Products of 16-bit vectors, and sums of 32-bit products, exceed 2³¹.
+# Dot products of these 16-bit and 32-bit vectors exceed 2³¹.
 WIDE = {"int16": 2**14, "uint16": 2**15, "int32": 2**20, "uint32": 2**21}
 
 

@@ -27,7 +27,7 @@ def evaluate_rank():
 
 
 def other_cameras(queries, items):
-    """Labels images of the same person; images of the same camera leave the gallery."""
+    """Labels images of the same person; such images of the same camera leave the gallery."""
     (people, cameras), (gallery_people, gallery_cameras) = queries, items
     is_same = people[:, None] == gallery_people
     return is_same, is_same & (cameras[:, None] == gallery_cameras)
