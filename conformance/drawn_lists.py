@@ -102,8 +102,8 @@ def groups(seed: int, num_lists: int, metrics: Mapping[str, Any]) -> list[Any]:
 
     Args:
         seed: The same seed draws the same lists.
-        num_lists: How many groups; one in twelve has two to five lists.
-        metrics: By name, the parameters and their defaults.
+        num_lists: The number of groups; one in twelve has two to five lists.
+        metrics: Maps names of metrics to their parameters and defaults.
     """
     definitions._PREPARED.clear()  # of lists that are gone
     definitions._VALUES.clear()

@@ -105,7 +105,7 @@ def moves(
     """Draws how metrics change as a relevant item moves down a list.
 
     Args:
-        name: That of the file.
+        name: The name of the file.
         metrics: Titles, and the metrics that they stand for.
         others: Ranks of relevant items that stay, in the list without the item that moves.
         items: Number of items of the list.
@@ -295,7 +295,7 @@ def diagram(
     """Writes a diagram for a page, and one for a telephone.
 
     Args:
-        name: That of the file.
+        name: The name of the file.
         title: The text for a reader who cannot see it.
         draw: Returns the height and the parts for a width.
     """

@@ -104,8 +104,8 @@ class Library:
         stated: By metric, the definition that explains most answers, with its conventions.
         definitions: The same, with choices found by drawn lists.
         equal: By metric and option, the choices that explain the same number of answers.
-        verdicts: By the id of a test.
-        remarks: By metric and tag, on answers that no definition gives.
+        verdicts: The verdict on each answer, by the id of its test.
+        remarks: Remarks on answers that no definition gives, by metric and tag.
     """
 
     record: dict[str, Any]

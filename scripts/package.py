@@ -30,7 +30,7 @@ assert abs(value - 0.6309298) < 1e-6, value
 assert (importlib.resources.files(jrm) / "conformance" / "v1" / "lists.json").is_file()
 assert importlib.util.find_spec("polars") is None
 """
-# That of users: XLA optimises, and no path leads to this checkout.
+# The environment of users: XLA optimises, and no path leads to this checkout.
 ENVIRONMENT = {
     name: x for name, x in os.environ.items() if name not in ("PYTHONPATH", "XLA_FLAGS")
 }

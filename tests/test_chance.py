@@ -81,7 +81,7 @@ def test_bootstrap_of_one_side(rng, lists):
 
 
 def test_student_of_one_side():
-    """Without an error, or any freedom, p says which side a mean is on, or nothing.
+    """Without an error, or any freedom, p tells only the side of the mean, or nothing.
 
     tests/peers/test_scipy.py has all others.
     """

@@ -175,7 +175,7 @@ def test_sound_judgements_and_runs(name):
 
 
 def test_integers_that_trec_eval_cannot_tell_apart():
-    """Only under its rules, and only if relevant and other documents collide."""
+    """They make a remark only under its rules, if relevant and other documents collide."""
     rows = {"query_id": ["q", "q", "p"], "doc_id": ["a", "b", "a"]}
     run = pl.DataFrame({**rows, "score": [2**60, 2**60 + 1, 5]})
     for second, count in ((0, 1), (1, 0)):
@@ -189,7 +189,7 @@ VECTORS = np.float32([[1, 0], [0, 1], [1, 1]])
 
 
 def forbidding(queries, items):
-    """Products, and −inf above 1."""
+    """Returns products, with −inf for products above 1."""
     scores = queries @ items.T
     return jnp.where(scores > 1, -jnp.inf, scores)
 

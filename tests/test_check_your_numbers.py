@@ -218,7 +218,7 @@ def test_the_comparison_of_readme_has_proofs():
 
 
 def test_adapters_are_short_and_have_answers():
-    """At most 15 lines, apart from the docstring and the imports."""
+    """An adapter has at most 15 lines, apart from the docstring and the imports."""
     assert {derive.adapter(x.record["library"]) for x in LIBRARIES} == {*ADAPTERS}
     for path in ADAPTERS:
         text = path.read_text(encoding="utf-8")

@@ -268,7 +268,7 @@ def test_a_baseline_of_another_signature_is_refused(folder, words, part):
 
 
 def test_a_baseline_that_is_not_of_these_queries_is_refused(folder):
-    """So is one of another version of the definitions, and one that is broken."""
+    """A broken file, and a file of another version of the definitions, are refused, too."""
     invoke(SAVED)
     text = (folder / "same.json").read_text()
     for change, part in (

@@ -329,7 +329,7 @@ def check_users(users, evaluation):
 @pytest.mark.long
 @pytest.mark.parametrize("is_cut", [False, True])
 def test_users_that_count(users, is_cut):
-    """With undefined="skip", everything is over the users that count, on a mesh as well."""
+    """With undefined="skip", all results are over the users that count, also on a mesh."""
     mesh = make_mesh((2, 2), ("users", "items"))
     over = {"mesh": mesh, "queries_axis": "users", "items_axis": "items"}
     options = over | {"batch_size": 4} if is_cut else {"block_size": 5}

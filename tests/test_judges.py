@@ -204,7 +204,7 @@ def test_equal_ways_to_say_it(rng):
 
 
 def test_cutoffs_have_a_tuning_each(rng):
-    """At each cutoff, the estimate is the one that it has by itself."""
+    """At each cutoff, the estimate equals the estimate of that cutoff alone."""
     sides, columns = [], []
     for values in labelled(rng):
         column = np.array(list(values.values()), np.float32)
@@ -426,7 +426,7 @@ def test_text_tables_and_plots(rng):
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater"])
 def test_lists_needed(rng, alternative):
-    """As many labels as are needed detect the difference, and one less does not."""
+    """The needed number of labels detects the difference, and one label less does not."""
     human, judge = (differences_of(x) for x in two_systems(rng))
     y = np.array(list(human.values()))
     f = np.array([judge[name] for name in human])

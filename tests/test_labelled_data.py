@@ -330,7 +330,7 @@ def test_axes_without_ids():
 
 @pytest.mark.parametrize("dtype", ["bool", "boolean", object])
 def test_a_boolean_series_selects_lists_by_label(dtype):
-    """In any order; labels that are no numbers of lists raise, and arrays go by position."""
+    """Labels may be in any order; unknown labels raise, and arrays go by position."""
     lists = lists_of([0.5, 0.25, 1.0])
     kept = pandas.Series([True, False, True], index=[2, 0, 1], dtype=dtype)
     assert lists[kept].values.tolist() == [0.25, 1]
@@ -350,7 +350,7 @@ def test_a_boolean_series_selects_lists_by_label(dtype):
 
 @pytest.mark.parametrize("kept", [[True, False, True], [2, 0], []])
 def test_a_series_of_polars_selects_lists(kept):
-    """As a list of the same bools or numbers does."""
+    """It selects the same lists as a list of the same bools or numbers."""
     lists = lists_of([0.5, 0.25, 1.0])
     selected = lists[pl.Series(kept, dtype=None if kept else pl.Int64)]
     assert selected.values.tolist() == lists[kept].values.tolist()

@@ -77,7 +77,7 @@ def test_closed_form_of_hits(rng):
 
 @pytest.mark.parametrize("kind", ["hits", "skewed", "weighted", "few"])
 def test_p_is_where_the_bound_meets_the_margin(rng, kind):
-    """So it is on both sides, which mirror each other, and of clusters."""
+    """It is there on both sides, which mirror each other, and for clusters."""
     values = rng.random((2, 60))
     weights = np.ones(60)
     if kind == "hits":

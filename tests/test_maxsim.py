@@ -80,7 +80,7 @@ def test_padded_width(length):
 
 
 def test_blocks_hold_equally_many_items(rng):
-    """Also the last one of each width; items without tokens are in none."""
+    """The last block of each width does, too; items without tokens are in no block."""
     items = TokenItems("items", draw(rng, [0, 3, 9, 10, 3, 0, 9, 3]))
     blocks = list(items.blocks(2))
     assert [x.vectors.shape for x in blocks] == [

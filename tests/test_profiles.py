@@ -343,7 +343,7 @@ def test_integers_that_are_no_rows_stay_ids():
 
 
 def test_ids_beyond_the_catalogue_have_no_value():
-    """Inside `jax.jit` a list or a profile with such an id is NaN, and no other one."""
+    """Inside `jax.jit` a list or a profile with such an id is NaN, and no other list is."""
     facts = {"counts": COUNTS, "genres": np.eye(ITEMS)}
 
     @jax.jit

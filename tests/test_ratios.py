@@ -44,7 +44,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shapes", [*long("plain", "above"), "both", "below"])
 def test_mean_and_error_equal_float64(rng, shapes):
-    """To seven digits, with cutoffs of the numerator, of the denominator or of both."""
+    """They agree to seven digits, with cutoffs of numerator, denominator or both."""
     a, b = two(rng, *SHAPES[shapes])
     lists = a.over(b)
     assert lists.cutoff_weights == (b.values.ndim > 1)

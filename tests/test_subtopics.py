@@ -39,7 +39,7 @@ def three_items():
 
 
 def test_err_ia_at_cutoffs_beyond_the_list(three_items):
-    """Against loops over all ranks up to k; the largest cutoffs take no more time."""
+    """Values equal loops over all ranks up to k; the largest cutoffs take no more time."""
     ks, most = (3, 100, 4_096, 4_097, 100_000), 2**31 - 1
     table = {
         str(alpha): functools.partial(jrm.err_ia, k=(*ks, most), alpha=alpha)

@@ -292,7 +292,7 @@ def test_penalty_of_items_without_a_rank():
 @pytest.mark.long
 @pytest.mark.parametrize("items", [2, 5, 12, 33])
 def test_a_perfect_ranking_is_worth_exactly_one(rng, items):
-    """At every cutoff, in a call of its own and from a ranking deeper than the cutoff."""
+    """It is 1 at every cutoff, in a call of its own and from a deeper ranking."""
     ks = (1, 3, 7, 10)
     labels = rng.integers(0, 5, (200, items)).astype(np.float32)
     labels[:, 0] = 4

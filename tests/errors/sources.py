@@ -146,7 +146,7 @@ def pooled(metric):
 
 
 def judged(metric):
-    """As `pooled`, and says which items were judged."""
+    """Measures as `pooled` does, with a column of the judged items."""
     labels, pool = [[1, 0, 0, 1], [1, 0, 0, 1]], [[1, 1, 0, 0], [1, 1, 0, 0]]
     of_retrieved = np.array([[1, 1, 1, 1], [1, 1, 0, 1]]) > 0
     ranking = jrm.rank_retrieved(

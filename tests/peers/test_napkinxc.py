@@ -46,7 +46,7 @@ def test_propensities(data, setting, recorded):
 
 
 def test_metrics(data, recorded, agree):
-    """At every cutoff, from scores with the ids of the relevant labels."""
+    """Metrics agree at every cutoff, from scores with the ids of the relevant labels."""
     is_relevant, scores, counts = data
     propensities = jrm.label_propensities(counts, 999)
     ids = np.where(is_relevant, np.arange(LABELS, dtype=np.int32), -1)

@@ -51,7 +51,7 @@ def by_ntcireval(name, cutoff, *options):
 @pytest.mark.long
 @pytest.mark.parametrize("beta", [1.0, 10.0])
 def test_metrics(lists, beta, recorded):
-    """At a cutoff, pyNTCIREVAL divides Q by min(k, R), and P+ and O know none."""
+    """At a cutoff, pyNTCIREVAL divides Q by min(k, R); P+ and O know no cutoff."""
     options = {"beta": beta, "gain_fn": jrm.exponential_gain}
     metrics = {
         "q": functools.partial(jrm.q_measure, **options),
