@@ -134,7 +134,7 @@ def test_items_without_a_rank(rng):
     measured = jax.device_get(jrm.measure(metrics(KS, cases=EVERY), ranking))
     lists = oracle.lists(*data, retrieved, ranking.items)
     compare_all(measured, EVERY, lists, None)
-    # That of relevant items without a rank may be below the value of the worst order.
+    # BEDROC with unranked relevant items may be below the value of the worst order.
     bounded = [
         name for name, case in EVERY.items() if case.bounded and name != "bedroc"
     ]
