@@ -36,7 +36,10 @@ def BOOT(ids=IDS, samples=20):
 
 def reduced_over(axes, state_of_lists):
     """Traces a reduction of states inside shard_map, with lists over axes of a mesh."""
-    mesh = jax.sharding.AbstractMesh((1, 1), ("data", "model"))
+    kinds = (
+        jax.sharding.AxisType.Auto,
+    ) * 2  # newer versions of JAX make Explicit axes
+    mesh = jax.sharding.AbstractMesh((1, 1), ("data", "model"), axis_types=kinds)
     specs = {"in_specs": jax.sharding.PartitionSpec(axes), "out_specs": jax.sharding.PartitionSpec()}  # fmt: skip
     reduce = jax.shard_map(lambda lists: jrm.all_reduce(state_of_lists(lists), axes), mesh=mesh, **specs)  # fmt: skip
     return jax.eval_shape(reduce, LISTS)
