@@ -105,16 +105,19 @@ PEERS = (
 
 OVERVIEW = """# All metrics
 
-Each metric is a function of `jax_rank_metrics`, and each of its names is a name for
-`evaluate` and `measure`. Its docstring, which `help(jrm.ndcg)` and the
-[API](api/metrics.rst) show, has the formula, the options and the columns.
+With this page you can choose a metric by its name, and look up what it does with ties, for
+which lists it is undefined, what item weights do to it, and which libraries compute the
+same number. Each metric is a function of `jax_rank_metrics`, and `evaluate` and `measure`
+accept each of its names. Its docstring has the formula, the options and the columns; see
+`help(jrm.ndcg)` or the [API](api/metrics.rst).
 
-*Ties* says what equal scores do to a metric: its value is *exact* over all orders of the
-tied items, or it has its *own rule*, or it reads *one order*; see [Ties](#ties).
-*Undefined* says which lists have [no value](#undefined), and *item weights* what
-[weights](#item-weights) multiply. *Agrees with* names libraries whose number is the same;
-the docstring of the metric says with which options, and where not.
-[My number differs](my-number-differs.md) goes through what makes two libraries disagree.
+- *Ties* says how a metric reads equal scores. Its value is *exact* over all orders of the
+  tied items, or it has its *own rule*, or it reads *one order*; see [Ties](#ties).
+- *Undefined* says for which lists the metric has [no value](#undefined).
+- *Item weights* names what [item weights](#item-weights) multiply.
+- *Agrees with* names libraries that compute the same number. The docstring of the metric
+  says with which options, and where the numbers differ. [My number
+  differs](my-number-differs.md) lists the reasons why two libraries disagree.
 
 <!-- filter -->"""
 
@@ -122,51 +125,55 @@ NOTES = """## Names
 
 A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the
 first percent of each list, which is `jrm.share(0.01)` in Python. For
-`interpolated_precision` it sets levels of recall. trec_eval's own names work too where they
-mean nothing else here: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`, `success_1`,
-`recip_rank`, `set_P`, `set_map`, `iprec_at_recall_0.10`, `gm_map`; so do its families with
-cutoffs, such as `ndcg_cut.5,10`, and its sets `official`, `set` and `all_trec`. So do names
-of ir_measures and ndeval. Where a name means something else there, ours wins: `ndcg` has
-exponential gains and `P@5` divides by the number of items retrieved, while `P_5` and `P.5`
-are those of trec_eval.
+`interpolated_precision` it sets levels of recall. The names of trec_eval work too, unless
+they mean something else here: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`,
+`success_1`, `recip_rank`, `set_P`, `set_map`, `iprec_at_recall_0.10`, `gm_map`. Its
+families with cutoffs work, such as `ndcg_cut.5,10`, and so do its sets `official`, `set`
+and `all_trec`, and the names of ir_measures and ndeval. If a name means something else in
+these programs, our meaning wins: `ndcg` has exponential gains, and `P@5` divides by the
+number of items retrieved. `P_5` and `P.5` have the meaning of trec_eval.
 
 ## Ties
 
-What a metric does with ties, unless you ask for another policy or pass a key:
+This is how a metric reads ties, unless you ask for another policy or pass a key:
 
-- *exact*: the mean over all orders of the tied items, by a formula.
-- *one order*: no such formula is known; one pseudo-random order is taken, blind to the
-  labels, and the same in every list. Where ties matter, pass a `key`: it draws the order
-  of each list anew, so that the mean over many lists is that over orders. (`evaluate_users`
-  takes another order for each user in any case.) Drivers and their tables say where that
-  is, and so do the command `evaluate` and `jrm.check(labels, scores, metrics=…)`.
-- *own rule*: the metric defines itself what ties mean, under every policy.
+- *exact*: the metric is the mean over all orders of the tied items, by a formula.
+- *one order*: no such formula is known. The metric reads one pseudo-random order, which
+  does not depend on the labels and is the same in every list. If ties matter, pass a
+  `key`: it draws a new order for each list, so the mean over many lists approaches the
+  mean over orders. (`evaluate_users` takes a different order for each user in any case.)
+  Drivers, their tables, the command `evaluate` and `jrm.check(labels, scores, metrics=…)`
+  say if a metric read one order of tied items and this may change its value.
+- *own rule*: the definition of the metric says what ties mean, under every policy.
 
-`ties="best"` and `"worst"` put tied items in the order of their labels. Without item
-weights, they bound what any order could give for every *exact* metric without *columns*,
-and for `bpref`. For others they are two orders among many: labels do not say which of two
-relevant items gives `psp` more.
+`ties="best"` and `"worst"` order tied items by their labels. Without item weights, these
+two values bound the value of any order, for every *exact* metric without *columns* and for
+`bpref`. For other metrics they are two orders among many: for example, labels do not say
+which of two relevant items adds more to `psp`.
 
 Comparisons of two rankings follow the same rule: `overlap`, `rank_biased_overlap`,
-`kendall_tau` and `spearman_rho` are *exact*. A ranking with ties agrees with itself by
-less than 1, then; `ties="stable"` compares by one order. `jaccard` and `exposure` read
-*one order*, and warn where items tie.
+`kendall_tau` and `spearman_rho` are *exact*. So the agreement of a ranking with itself is
+below 1 if it has ties; `ties="stable"` compares one order. `jaccard` and `exposure` read
+*one order*, and warn if items tie.
 
-Two numbers are of all items at once, and are states of their own: `pooled_roc_auc` and
-`pooled_average_precision`, in [Recommenders](recommenders.md#one-auc-of-all-impressions).
+Two metrics treat all items of all lists as one list, and have their own states:
+`pooled_roc_auc` and `pooled_average_precision`; see
+[Recommenders](recommenders.md#one-auc-of-all-impressions).
 
 ## Undefined
 
-A list without a value of its own, as where nothing is relevant, is *undefined*; it counts
-0. `undefined="one"` and `"skip"` change that, and a state records how many there were.
+A list is *undefined* if the metric has no value for it, for example because no item is
+relevant. Such a list counts 0, or 1 with `undefined="one"`; `undefined="skip"` leaves it
+out. A state records the number of undefined lists.
 
 ## Item weights
 
-Weights of items, `[*lists, items]`, imply the weight of each list in the mean: the mean
-weight of its relevant items (for `cg`, `dcg` and `ndcg`, of its gains). That is all that
-they do where the column *item weights* says *list*. Elsewhere they multiply what it names
-too, so that the value of a single list depends on them. A weight of 0 masks an item, and
-`list_weights` replaces what items imply."""
+Item weights, `[*lists, items]`, imply the weight of each list in the mean: the mean weight
+of its relevant items (for `cg`, `dcg` and `ndcg`, the mean weight of its gains). If the
+column *item weights* says only *list*, item weights have no other effect. Otherwise they
+also multiply what the column names, so the value of a single list depends on them. A
+weight of 0 masks an item. `list_weights` replaces the list weights that item weights
+imply."""
 
 TIES = {"expected": "exact", "order": "one order", "own": "own rule"}
 
@@ -295,7 +302,7 @@ def readme() -> str:
         (r"[0-9]+(?= of the [0-9]+ metrics are)", counts["exact"]),
         (r"(?<= of the )[0-9]+(?= metrics are)", len(readings)),
         (r"[0-9]+(?=\s+take one pseudo-random)", counts["one order"]),
-        (r"[0-9]+(?=\s+define themselves)", counts["own rule"]),
+        (r"[0-9]+(?=\s+have \[their own rule)", counts["own rule"]),
     ):
         text, occurrences = re.subn(pattern, str(number), text)
         assert occurrences == 1, pattern
