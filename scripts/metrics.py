@@ -123,15 +123,16 @@ accept each of its names. Its docstring has the formula, the options and the col
 
 NOTES = """## Names
 
-A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the first
-percent of each list, which is `jrm.share(0.01)` in Python. For `interpolated_precision` it sets
-levels of recall. The names of trec_eval work too, unless they mean something else here:
-`map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`, `success_1`, `recip_rank`, `set_P`, `set_map`,
-`iprec_at_recall_0.10`, `gm_map`. The families of trec_eval with cutoffs work as well, such as
-`ndcg_cut.5,10`, and so do its sets `official`, `set` and `all_trec`. The names of ir_measures and
-ndeval work, too. If a name means something else in these programs, our meaning wins: `ndcg` has
-exponential gains, and `P@5` divides by the number of items retrieved. `P_5` and `P.5` have the
-meaning of trec_eval.
+A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the
+first percent of each list, which is `jrm.share(0.01)` in Python. For
+`interpolated_precision` it sets levels of recall. The names of trec_eval work too, unless
+they mean something else here: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`,
+`success_1`, `recip_rank`, `set_P`, `set_map`, `iprec_at_recall_0.10`, `gm_map`. The
+families of trec_eval with cutoffs work as well, such as `ndcg_cut.5,10`, and so do its
+sets `official`, `set` and `all_trec`. The names of ir_measures and ndeval work, too. If a
+name means something else in these programs, our meaning wins: `ndcg` has exponential
+gains, and `P@5` divides by the number of items retrieved. `P_5` and `P.5` have the meaning
+of trec_eval.
 
 ## Ties
 
@@ -168,11 +169,12 @@ out. A state records the number of undefined lists.
 
 ## Item weights
 
-Item weights, `[*lists, items]`, imply the weight of each list in the mean: the mean weight of its
-relevant items (for `cg`, `dcg` and `ndcg`, the mean weight of its gains). If the column *item
-weights* says only *list*, item weights have no other effect. Otherwise item weights also multiply
-the quantity that the column names, so the value of a single list depends on them. A weight of 0
-masks an item. `list_weights` replaces the list weights that item weights imply."""
+Item weights, `[*lists, items]`, imply the weight of each list in the mean: the mean weight
+of its relevant items (for `cg`, `dcg` and `ndcg`, the mean weight of its gains). If the
+column *item weights* says only *list*, item weights have no other effect. Otherwise item
+weights also multiply the quantity that the column names, so the value of a single list
+depends on them. A weight of 0 masks an item. `list_weights` replaces the list weights that
+item weights imply."""
 
 TIES = {"expected": "exact", "order": "one order", "own": "own rule"}
 
