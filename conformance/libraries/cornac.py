@@ -1,4 +1,4 @@
-"""cornac: indices of items in rank order, or scores of all items, and what is relevant."""
+"""cornac: indices of items in rank order, or scores of all items, and relevant items."""
 
 import numpy as np
 from cornac.metrics import AUC, MAP, MRR, NDCG, HitRatio, Precision, Recall

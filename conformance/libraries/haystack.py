@@ -1,4 +1,4 @@
-"""haystack: documents in rank order, and relevant ones, whose score is their grade."""
+"""haystack: documents in rank order, and relevant documents, whose score is their grade."""
 
 from haystack import Document
 from haystack.components import evaluators as of

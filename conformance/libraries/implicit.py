@@ -1,4 +1,4 @@
-"""implicit: a model that recommends ranked items, and a matrix of relevant ones."""
+"""implicit: a model that recommends ranked items, and a matrix of relevant items."""
 
 import numpy as np
 from implicit.evaluation import ranking_metrics_at_k

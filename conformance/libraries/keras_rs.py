@@ -1,4 +1,4 @@
-"""keras_rs on JAX: arrays of lists that are padded, with a mask."""
+"""keras_rs on JAX: arrays of padded lists, with a mask."""
 
 import keras_rs
 import numpy as np

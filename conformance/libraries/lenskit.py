@@ -1,4 +1,4 @@
-"""LensKit: items in rank order, and those of the test data."""
+"""LensKit: items in rank order, and the items of the test data."""
 
 from lenskit.data import ItemList
 from lenskit.metrics import ranking

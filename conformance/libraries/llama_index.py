@@ -1,4 +1,4 @@
-"""llama_index: ids in rank order, cut by the `top_k` of a retriever, and relevant ones."""
+"""llama_index: ids in rank order, cut by the `top_k` of a retriever, and relevant ids."""
 
 from llama_index.core.evaluation.retrieval import metrics as of
 

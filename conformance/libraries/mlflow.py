@@ -1,4 +1,4 @@
-"""mlflow: ids in rank order, and those that are relevant."""
+"""mlflow: ids in rank order, and relevant ids."""
 
 import pandas as pd
 from mlflow import metrics

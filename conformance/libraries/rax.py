@@ -1,4 +1,4 @@
-"""rax: arrays of lists that are padded, with a mask."""
+"""rax: arrays of padded lists, with a mask."""
 
 import jax.numpy as jnp
 import rax

@@ -1,4 +1,4 @@
-"""scikit-learn: arrays of one list; a cutoff for nDCG and DCG alone."""
+"""scikit-learn: arrays of one list; a cutoff only for nDCG and DCG."""
 
 from sklearn.metrics import (
     average_precision_score,

@@ -1,4 +1,4 @@
-"""trectools: files of judgements and of a run, as TREC has them."""
+"""trectools: files of judgements and of a run, in TREC format."""
 
 import tempfile
 from pathlib import Path
