@@ -105,8 +105,8 @@ PEERS = (
 
 OVERVIEW = """# All metrics
 
-With this page you can choose a metric by its name, and look up what it does with ties, for
-which lists it is undefined, what item weights do to it, and which libraries compute the
+With this page you can look up the names and the value of every metric, its reading of
+ties, its undefined lists, the effect of item weights, and the libraries that compute the
 same number. Each metric is a function of `jax_rank_metrics`, and `evaluate` and `measure`
 accept each of its names. Its docstring has the formula, the options and the columns; see
 `help(jrm.ndcg)` or the [API](api/metrics.rst).
