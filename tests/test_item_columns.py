@@ -49,12 +49,12 @@ def test_what_a_total_cannot_tell(problem):
         ("is not linear in", lists.pool_sum, is_majority),
         ("is not linear in", lists.pool_max, is_majority),
         ("is not linear in", lists.expected_first, is_majority, jnp.sqrt, (3,)),
-        ("one by one", lists.pool_max, memberships),
-        ("label 0 are worth", places.expected_sum, memberships, *how),
+        ("of every item with the label 0", lists.pool_max, memberships),
+        ("label 0 have values that depend on", places.expected_sum, memberships, *how),
     ):
         with pytest.raises(ValueError, match=message):
             reading(*arguments)
-    with pytest.raises(ValueError, match="one by one"):
+    with pytest.raises(ValueError, match="of every item with the label 0"):
         places.expected_sum(label_times_groups, *how, **counting)
     taste = jnp.ones((1, 1, 3))
     assert lists.pool_sum(of_user).shape == (LISTS, 3)

@@ -122,7 +122,7 @@ def test_many_metrics(tied, rng):
                 served[name] = case
             continue
         bound = case.partial(KS)
-        reason = "tied is above 1|the label 0|every item|the items that are listed"
+        reason = "tied is above 1|the label 0|every item|listed items"
         with pytest.raises(ValueError, match=f"{case.metric.__name__}: .*({reason})"):
             case.metric.of(ranking, **bound.keywords)
     table = metrics(KS, cases=served)
@@ -132,7 +132,7 @@ def test_many_metrics(tied, rng):
 def test_a_user_whom_unlisted_items_stop():
     """The first item that is not relevant may be one whose place is not held."""
     ranking = rank_three()
-    with pytest.raises(ValueError, match="an item with the label 0 is worth 1"):
+    with pytest.raises(ValueError, match="an item with the label 0 has the value 1"):
         ranking.expected_first(lambda items: items.labels < 1, jnp.sqrt, (None,))
     ranking.expected_first(lambda items: items.labels >= 1, jnp.sqrt, (None,))
 

@@ -184,7 +184,7 @@ def test_an_ideal_of_all_items(metric_names):
     expected = 2 + 1 / np.log2(3) + 1 / 2
     for actual in (value(scores), jax.jit(value)(scores)):
         np.testing.assert_allclose(actual, [expected], rtol=1e-6)
-    with pytest.raises(ValueError, match="label 0 is worth 1.0"):
+    with pytest.raises(ValueError, match="label 0 has the value 1.0"):
         value(scores, None)
 
 

@@ -173,7 +173,7 @@ def test_values_in_long_lists(rng):
 def test_unlisted_items_are_worth_nothing():
     """If only relevant items are held, the values of all others must be 0."""
     places = jrm.rank_places(*np.ones((3, 1, 1), int), num_retrieved=[5])
-    with pytest.raises(ValueError, match="label 0 is worth 3.0"):
+    with pytest.raises(ValueError, match="label 0 has the value 3.0"):
         places.expected_first(
             chance, discount, (None,), value_fn=lambda x: 0 * x.labels + 3
         )

@@ -317,7 +317,7 @@ CASES = {
     "catalogue ties": (ValueError, "ties is 'first'", lambda: CATALOG(ties="first"), traced(lambda: [CATALOG(ties=ties) for ties in (None, "best")])),
     "catalogue k": (ValueError, "k is 0", lambda: CATALOG(k=0), traced(lambda: CATALOG(k=1))),
     "sharded catalogue of labels": (ValueError, "labels the items in 2 blocks.*'model'.*block_size of at least .*, 2, or .*jax.shard_map", lambda: labelled_catalog(1), lambda: labelled_catalog(2)),
-    "catalogue gain": (ValueError, "the label 0 is worth 1.0.*rank_catalog(k=", lambda: jrm.dcg.of(jax.eval_shape(lambda: CATALOG(k=None)), gain_fn=plus_one), traced(lambda: [jrm.dcg.of(ranking, gain_fn=plus_one) for ranking in (RANK(), CATALOG(k=5), jrm.rank_scores(S, IDS[:, :1], k=3))])),
+    "catalogue gain": (ValueError, "the label 0 has the value 1.0.*rank_catalog(k=", lambda: jrm.dcg.of(jax.eval_shape(lambda: CATALOG(k=None)), gain_fn=plus_one), traced(lambda: [jrm.dcg.of(ranking, gain_fn=plus_one) for ranking in (RANK(), CATALOG(k=5), jrm.rank_scores(S, IDS[:, :1], k=3))])),
     "beyond a catalogue's cut": (ValueError, "k is None.*cut at k=2", lambda: jrm.reciprocal_rank.of(jax.eval_shape(CATALOG)), traced(lambda: jrm.reciprocal_rank.of(CATALOG(k=None)))),
     # states
     "merge nothing": (ValueError, "merge got no states", jrm.merge, lambda: jrm.merge(jrm.empty("map"))),

@@ -213,7 +213,7 @@ CASES = {
         for name in ("relevant", "seen")
     },
     "no chosen users": (ValueError, "users is empty", lambda: users(users=[]), lambda: users(users=[0])),
-    "tau at a cut": (ValueError, "tau: an item with the label 0 is worth 1.0.*rank all items with", lambda: users(metrics="tau", k=2), traced(lambda: [jrm.evaluate("tau", ITEM, ITEM), jrm.tau.of(jrm.rank(ITEM, ITEM))])),
+    "tau at a cut": (ValueError, "tau: an item with the label 0 has the value 1.0.*rank all items with", lambda: users(metrics="tau", k=2), traced(lambda: [jrm.evaluate("tau", ITEM, ITEM), jrm.tau.of(jrm.rank(ITEM, ITEM))])),
     "a negative group": (ValueError, "holds -1", lambda: users(metrics="group_recall(group=0)@1", item_columns={"groups": MATRIX.T - 1}), lambda: users(metrics="group_recall(group=0)@1", item_columns={"groups": np.where(MATRIX.T == 0, 1, np.nan)})),
     "no groups": (ValueError, "pass item_columns=.*, or columns= where", lambda: users(metrics="group_recall@1"), lambda: users(metrics="group_recall(group=0)@1", item_columns={"groups": MATRIX.T + 1})),
     "one row of seen items": (ValueError, "seen has 1 rows, but there are 2 users", lambda: users(seen=[[0]]), lambda: users(seen={0: [0]})),

@@ -7,23 +7,26 @@
     a verb     calls   a function of the data, such as `sums.expected`
 
 The verbs are the methods of `Ranking` that formulas call. Formulas never name an axis, so
-they work for every layout, and they return a `PerList`.
+they work for every layout, and they return a `PerList`. The place of an item is its rank,
+or, if it is tied, the ranks of its tie group. A ranking *holds* the items whose places it
+keeps: all items, the first ranks, or a few items whose places were counted.
 
 Take the scores 9 7 7 7 4 with the labels 1 0 1 1 0. Unless places are soft, or the order is
 known without keys, a `Ranked` holds these items in one of two ways:
 
-    first ranks    `keys`. If three ranks are held, they are 9 7 7, and one 7 is missing.
-                   The pool tells that the tie group across the cut has 3 items, and that
-                   their labels sum to 2. The last item held stands for the whole group, at
-                   a place with 1 item above and 3 tied. precision@3 is (1 + 2·⅔) / 3
+    first ranks    `keys`. If three ranks are held, their keys are 9 7 7, and one 7 is
+                   missing. The pool tells that the tie group across the cut has 3 items,
+                   and that their labels sum to 2. The last item held stands for the whole
+                   group, at a place with 1 item above and 3 tied. precision@3 is
+                   (1 + 2·⅔) / 3
     counted        `above` and `tied` of the relevant items: 0 1 1 and 1 3 3. All other
-                   items are unlisted: they have the label 0 and must be worth 0. `Amount`
-                   says how sums over the items above a place include them
+                   items are unlisted: their labels are 0, and their values must be 0.
+                   `Amount` says how sums over the items above a place include them
 
 While it is traced, a ranking of first ranks may also hold a function that counts places.
-Metrics then read the counted places, because they compile to less code. If a metric needs
-other places, `UnknownPlaceError` is raised, and the first ranks are read instead. So every
-check of unlisted items must raise this error.
+Metrics then read the counted places, because this compiles to less code. A metric that
+needs other places raises `UnknownPlaceError`, and then reads the first ranks instead. So
+every check of unlisted items must raise this error.
 
     ranking_data.py    `RankingData`, and how a metric reads it while it is traced
     ranked_items.py    items that have places, ordered or counted
@@ -38,7 +41,7 @@ check of unlisted items must raise this error.
                        lists without a value, because a score is NaN or a gain overflows
     best_order.py      `ideal_sum`, `ideal_first` and the greedy order of subtopics
     unlisted.py        the value of items that are not listed
-    browsing.py        beside the verbs: a user who reads on depending on the gain so far
+    browsing.py        a user whose chance to read on depends on the gain so far; no verb
 """
 
 from jax_rank_metrics._engine.ranking.cache import Cache as Cache

@@ -1,4 +1,4 @@
-"""The best order of the items of the pool, and sums over its ranks."""
+"""The best order of the items of the pool, and sums over the ranks of this order."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from jax_rank_metrics._ground.types import Cut, PositionFn
 # alone may cause such a difference.
 _EQUAL = 1e-6
 
-# The values of the pool, largest first, and their layout.
+# The values of the items of the pool, largest first, and the layout of these values.
 _BestOrder = tuple[jax.Array, base.RankedLayout]
 
 
@@ -38,8 +38,9 @@ def ideal_sum(
     values, layout = _best_values(data, item_fn, ks, monotone)
     items_held, dtype = data.items_held, data.dtype
     if items_held is not None and layout.is_rectangular:
-        # Pad to the number of ranks held. A list in its best order then adds up the same
-        # terms in the same order as its ideal, so that both sums are exactly equal.
+        # Pad to the number of ranks held. If a list is in its best order, its own sum and
+        # its ideal sum then have the same terms in the same order, so both are exactly
+        # equal.
         num_missing = items_held.items.exists.shape[-1] - values.shape[-1]
         values = arithmetic.pad_items(values, after=max(num_missing, 0))
     place_sum = tie_groups.sum_of_slots(layout, values, dtype)
@@ -80,19 +81,19 @@ def ideal_first(
 def ideal_gained(
     data: RankingData, gain_fn: ItemFn, ks: Sequence[Cut], *, monotone: bool = False
 ) -> jax.Array:
-    """Sums the gains of the pool's best order up to the rank of each item.
+    """Sums, for each item held, the gains of the pool's best order up to the item's rank.
 
-    The items held are read in one definite order. If the pool has the gains 3 2 0, the
-    ranks 1, 2 and 3 get the sums 3 5 5, whichever items they hold.
+    The items are read in one definite order. If the pool has the gains 3 2 0, the items at
+    the ranks 1, 2 and 3 get the sums 3 5 5, whatever their own gains are.
 
     Args:
         data: The lists.
         gain_fn: Maps `Items` to the gain of each item, not negative.
-        ks: Cutoffs; entries beyond the deepest cutoff mean nothing.
+        ks: Cutoffs; results for items beyond the deepest cutoff mean nothing.
         monotone: As for `Ranking.ideal_sum`.
 
     Returns:
-        `[*lists, held]`, along the items.
+        `[*lists, held]`, one sum for each item held.
     """
     ranks = data.held_through(ks).in_one_order()
     above, _ = ranks.above_and_tied(data.cache)
@@ -103,9 +104,10 @@ def ideal_gained(
 def _best_values(
     data: RankingData, item_fn: ItemFn, ks: Sequence[Cut], monotone: bool
 ) -> _BestOrder:
-    """Returns the values of `ideal_sum` in the best order, as `_sorted_values` does.
+    """Returns the values that `ideal_sum` adds up; see `_sorted_values`.
 
-    Functions that rise with labels share the order of labels.
+    Functions that rise with labels share one sort, because their best order is the order of
+    the labels.
     """
     if not monotone:
         return _sorted_values(data, item_fn, ks)
@@ -117,10 +119,10 @@ def _best_values(
 def _sorted_values(
     data: RankingData, item_fn: ItemFn | None, ks: Sequence[Cut]
 ) -> _BestOrder:
-    """Returns the largest values of the pool, descending, as deep as the cutoffs.
+    """Returns the largest values of the pool in descending order, to the deepest cutoff.
 
-    The values are labels if `item_fn` is None. A deeper result in the cache, which another
-    metric asked for, is truncated. Packed lists return all values.
+    The values are labels if `item_fn` is None. If another metric has asked for more values,
+    its result in the cache is truncated. For packed lists, all values are returned.
     """
     depth = inputs.deepest(ks)
 
@@ -152,10 +154,11 @@ def greedy_sum(
 ) -> jax.Array:
     """Returns `Σ gain·position_fn(rank)` of the greedy order of the pool, to each k.
 
-    An item gains, for each of its topics, `kept_share` to the power of the number of items
-    above it that have the topic. Every rank holds the item that gains most there; among
-    equal gains, the item with the lowest index. Takes time proportional to
-    ranks·items·topics, but ends at the rank at which no item of any list gains.
+    For each of its topics, an item gains `kept_share` to the power of the number of items
+    above it that have this topic. The greedy order puts at every rank the item that gains
+    most there; among items of equal gain, the item with the lowest index. The time is
+    proportional to ranks·items·topics, but the loop ends at the first rank at which no item
+    of any list gains.
 
     Args:
         data: The lists; their pool must be known.
@@ -168,15 +171,16 @@ def greedy_sum(
         `[*lists, len(ks)]`.
 
     Raises:
-        ValueError: if items are cut over devices, or only relevant items are held.
+        ValueError: if items are sharded over devices, or if the ranking holds only relevant
+            items.
     """
     pool, dtype = data.judged_pool(), data.dtype
     layout = pool.layout
     if not layout.has_whole_lists:
         raise ranked_items.UnknownPlaceError(
             "the greedy ideal needs every item of a list, but the items of this ranking "
-            "are cut over devices, or only the relevant ones are held; rank whole lists "
-            "with rank, rank_retrieved or rank_ids"
+            "are sharded over devices, or the ranking holds only relevant items; rank "
+            "whole lists with rank, rank_retrieved or rank_ids"
         )
     items = pool.items.read()
     has_topic = item_predicate(topics_fn, items)  # [*lists, items, topics]

@@ -2,7 +2,7 @@
 
 This is the C/W/L framework: C is the chance to go on from a rank to the next, W the share
 of all reading that a rank gets, and L the chance that a rank is the last one read. Here
-only C is given; the other two follow from it.
+callers pass C; W and L follow from C.
 """
 
 import math
@@ -20,7 +20,7 @@ from jax_rank_metrics._engine.ranking import item_fns, ranked_items, ranking_dat
 from jax_rank_metrics._engine.ranking.ranking import Ranking, traced_data
 from jax_rank_metrics._ground import arithmetic, loops, meshes, types
 
-# Ranks without an item are read in steps of this many.
+# This many ranks without an item are read in one step.
 _STEP = 64
 
 # Replaces the logarithm of 0: e^−200 is 0 in float32, and about 1e−87 in float64.
@@ -28,7 +28,7 @@ _NEVER = -200
 
 
 class Step(NamedTuple):
-    """The knowledge of a user who has read the item at a rank; floats that broadcast.
+    """The state of a user who has just read a rank; floats that broadcast together.
 
     Attributes:
         rank: The rank.
@@ -86,7 +86,7 @@ def browsing(
     cost_fn: item_fns.ItemFn | None = None,
     max_rank: int = 1000,
 ) -> Browsing:
-    """Follows a user whose chance to go on depends on what was gained so far.
+    """Follows a user whose chance to go on depends on the gain so far.
 
     The user reads the items of a list in one definite order, and then ranks without an
     item, which have the gain 0 and the cost 1, up to `max_rank`. A cutoff k replaces all
@@ -96,13 +96,15 @@ def browsing(
         ranking: The lists.
         gain_fn: Maps `Items` to the gain of each item, which must be 0 for the label 0.
         log_continuation: Maps a `Step` to the logarithm of the chance to go on. Logarithms
-            keep the digits of chances near 1, whose products reach far down a list.
+            keep the digits of chances near 1, which matter because many such chances are
+            multiplied.
         ks: Cutoffs: ints, None, or arrays `[*lists]`.
         cost_fn: Maps `Items` to the cost of each item; None if each costs 1.
         max_rank: The last rank that a user can read.
 
     Raises:
-        ValueError: if a cutoff is deeper than the cut, or only listed items are held.
+        ValueError: if a cutoff is deeper than the cut, or if the ranking holds only listed
+            items.
     """
     args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
     cache = traced_data(ranking).of_places().cache
@@ -132,7 +134,8 @@ def browsing_by_rank(
         max_rank: The last rank that a user can read.
 
     Raises:
-        ValueError: as `browsing`, except that listed items suffice if `cost_fn` is None.
+        ValueError: as for `browsing`, except that listed items are enough if `cost_fn` is
+            None.
     """
     cuts = [
         min(max_rank if k is None else k, max_rank)
@@ -140,14 +143,15 @@ def browsing_by_rank(
         else jnp.minimum(k, max_rank)
         for k in ks
     ]
-    # One rank more than can be read, because the chance to reach it is the chance never to
-    # stop. In float64, because all chances are summed; this happens once, while tracing.
+    # Add one rank beyond the last that can be read: the chance to reach this rank is the
+    # chance never to stop. Use float64, because all chances are summed; this runs once,
+    # while tracing.
     ranks = np.arange(1, max_rank + 2, dtype=np.float64)
     *views, never_stops = np.asarray(view_fn(ranks), np.float64)  # type: ignore
     gain = ranking.expected_sum(gain_fn, place.positions(view_fn), cuts)
     gained = ranking.expected_sum(gain_fn, place.positions(), cuts)
     items = jnp.full_like(gain, math.fsum(views))
-    # Count 1 for every rank, with or without an item; items add the rest of their cost.
+    # Every rank costs 1, with or without an item. An item then adds its cost less 1.
     cost, spent = items, jnp.full_like(gain, max_rank)
     if cost_fn is not None:
         surplus = _surplus(cost_fn)
@@ -166,7 +170,7 @@ def browsing_by_rank(
 
 @by_options
 def _surplus(items: item_fns.Items, *, cost_fn: item_fns.ItemFn) -> jax.Array:
-    """Returns the cost of each item less 1, the cost of a rank without an item."""
+    """Returns the cost of each item less 1, because a rank without an item costs 1."""
     return cost_fn(items) - 1
 
 
@@ -218,11 +222,11 @@ def _read_items(
     ks: Sequence[types.Cut],
     cost_fn: item_fns.ItemFn | None,
 ) -> _Head:
-    """Reads every item held for all cutoffs, because a cutoff changes no rank above it."""
+    """Reads the items held, once for all cutoffs: a cutoff changes no rank above it."""
     if data.omits_unlisted:
         raise ranked_items.UnknownPlaceError(
-            "this metric reads item after item, but this ranking holds only the items "
-            f"that are listed; {ranked_items.RANK_MORE}"
+            "this metric reads every item of a list, but this ranking holds only listed "
+            f"items, such as relevant items; {ranked_items.RANK_MORE}"
         )
     ranks, dtype = data.held_through(ks).in_one_order(), data.dtype
     items, layout = ranks.items, ranks.layout
@@ -238,7 +242,7 @@ def _read_items(
     step = Step(rank, gain, cost, layout.cumulative_sum(gain), spent)
     log_chance = _bounded(log_continuation(step), items.exists)
     # Shift, and then sum over the items before each item: subtracting the item's own term
-    # from the sum through it would lose digits.
+    # from a sum that includes the term would lose digits.
     before = arithmetic.shifted(log_chance, 1)
     before = jnp.where(layout.continues_list(before), before, jnp.zeros_like(before))
     reached = jnp.exp(layout.cumulative_sum(before))
@@ -273,13 +277,15 @@ def _read_empty_ranks(
         is_rank = rank <= max_rank
         step = end._replace(rank=rank, spent=end.spent + further)
         log_chance = _bounded(log_continuation(step), is_rank)
-        # To read a rank, the user goes on from all ranks before it, but not from itself.
+        # To read a rank, the user must go on from every rank before it; the chance to go on
+        # from the rank itself does not count.
         before = arithmetic.cumulative_sum(arithmetic.shifted(log_chance, 1))
         view = jnp.where(is_rank, jnp.exp(log_view[..., None] + before), 0)
         log_view = log_view + jnp.sum(log_chance, axis=-1)
         return start + _STEP, log_view, read_ranks + jnp.sum(view, axis=-1)
 
-    # The shortest list has the most empty ranks; in other lists, `is_rank` ends the ranks.
+    # Loop as long as the shortest list, which has the most empty ranks, needs; `is_rank`
+    # leaves out the ranks beyond `max_rank` of longer lists.
     num_ranks = jnp.max(max_rank - end.rank, initial=0).astype(jnp.int32)
     # The carry must vary over the same mesh axes as the sums (inside shard_map).
     start = (log_view, jnp.zeros_like(log_view))
@@ -293,7 +299,7 @@ def _read_empty_ranks(
 def _bounded(log_chance: jax.Array, exists: jax.Array) -> jax.Array:
     """Replaces −inf by a finite number, and logarithms of slots without a rank by 0.
 
-    Sums multiply by a matrix of ones and zeros, and 0·−inf is NaN.
+    The sums are products with a matrix of ones and zeros, in which 0·−inf would be NaN.
     """
     log_chance = jnp.maximum(log_chance, _NEVER)
     return jnp.where(exists, log_chance, jnp.zeros_like(log_chance))

@@ -10,7 +10,7 @@ import jax.extend.core
 T = TypeVar("T")
 
 # Identifies the current trace, because an array that was made inside a branch of `cond`
-# must not be used outside of it.
+# must not be used outside this branch.
 _NAME = "get_opaque_trace_state"
 _trace_state: Callable[[], object] = (
     getattr(jax.extend.core, _NAME)
@@ -24,12 +24,13 @@ UNIT_WEIGHTS = "unit weights"  # the key of the weights of lists that are 0 or 1
 
 
 class Cache:
-    """Results by key, kept while the metrics of a call are traced together.
+    """A dict of results, kept while the metrics of a call are traced together.
 
     Compilers merge equal computations too, but only after each of them has been traced.
 
     Attributes:
-        refused: The lists that a metric cannot read, `[*lists]` bool for each reason.
+        refused: A dict from each reason to the lists that a metric cannot read, `[*lists]`
+            bool.
         overflowing: `[*lists]` bool, the lists that count and have a gain that is not
             finite; None if no metric reads gains.
     """
@@ -87,7 +88,7 @@ class _Identity:
 
 
 def _hashable(key: object) -> Hashable:
-    """Returns a key whose parts without a hash, also in tuples, compare by identity."""
+    """Returns a key with a hash: parts without one compare by identity, also in tuples."""
     if type(key) is tuple:
         return tuple(map(_hashable, key))
     try:

@@ -27,8 +27,9 @@ class PairCounts(NamedTuple):
 def pairs(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> PairCounts:
     """Computes `Ranking.pairs`.
 
-    Each pair is counted once, at its item of the larger value. The items of smaller value
-    stand above that item's tie group (opposed), in it (tied) or below it (in order).
+    Each pair is counted once, for its item of the larger value. The item of the smaller
+    value ranks above the tie group of this item (opposed), in the group (tied), or below
+    the group (in order).
     """
     items_held, values, by_value = _held_by_value(data, value_fn)
     layout = items_held.layout
@@ -40,7 +41,8 @@ def pairs(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> PairCoun
     tied = through - above
     if data.omits_unlisted:
         # Items that are not held have the value 0, which is smaller than every value
-        # that counts. So also count the items above and in the tie group that are not held.
+        # that counts. So also count the items that are not held: those that rank above the
+        # tie group, and those in the group.
         all_above, all_tied = items_held.above_and_tied(data.cache)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)
@@ -54,10 +56,10 @@ def pairs(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> PairCoun
 
 
 class Products(NamedTuple):
-    """Sums over the items of products of two of their ranks, `[*lists]` floats each.
+    """Sums of products of the ranks of items, `[*lists]` floats each.
 
-    A tied item has the mean rank of its tie group. The mean rank of the list is subtracted
-    from each rank.
+    Every item has a rank by score and a rank by value. A tied item has the mean rank of its
+    tie group. The mean rank of the list is subtracted from each rank first.
     """
 
     by_both: jax.Array  # the rank by score times the rank by value
@@ -101,12 +103,13 @@ def products(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> Produ
 def _held_by_value(
     data: ranking_data.RankingData, value_fn: item_fns.ItemFn
 ) -> tuple[ranked_items.Ranked, jax.Array, PlacesByValue]:
-    """Returns the items held, the value of each, and their places by value."""
+    """Returns the items held, their values, and their places when ranked by value."""
     items_held = data.held_through((None,))
     check_unlisted(data, value_fn)
     layout, items, exists = items_held.layout, items_held.items, items_held.items.exists
     if items.integer_labels is not None:
-        # Only the order of values matters, and as floats, large integers would tie.
+        # Only the order of values matters. Read integer labels as integers, because large
+        # integers would tie as floats.
         items = items._replace(labels=items.integer_labels)
     values = item_fns.item_order_values(value_fn, items, data.dtype)
 

@@ -18,15 +18,15 @@ from jax_rank_metrics._ground.arithmetic import as_real, widen
 class Items:
     """Items of lists, as a formula's `item_fn` reads them.
 
-    An `item_fn` reads each item by itself. It may be called with the items that hold a rank
-    or with a whole pool, in any layout, and cannot tell which.
+    An `item_fn` must treat each item by itself. It may be called with the items that have a
+    rank or with a whole pool, in any layout, and cannot tell which.
 
     Attributes:
         labels: Floats, 0 where no item exists.
         exists: Bool.
-        weights: Item weights, 0 where no item exists; None if items weigh the same.
-        columns: The arrays passed as `columns=`, by name; 0 or False where no item
-            exists.
+        weights: Item weights, 0 where no item exists; None if all items weigh the same.
+        columns: A dict from names to the arrays passed as `columns=`; 0 or False where no
+            item exists.
     """
 
     labels: jax.Array
@@ -36,7 +36,7 @@ class Items:
 
     @classmethod
     def of(cls, arrays: ItemArrays, is_clean: bool = False) -> "Items":
-        """Takes the arrays that a formula may read, so all but `integer_labels`.
+        """Takes all arrays but `integer_labels`, which formulas do not read.
 
         Unknown groups become 0, unless the arrays are clean already.
         """
@@ -49,8 +49,9 @@ class Items:
     def relevant(self, threshold: types.Number) -> jax.Array:
         """True for each item that exists and whose label reaches the threshold.
 
-        Labels are compared in the dtype of the values. A `relevance_threshold` that is an
-        option of a metric has been rounded to the dtype in which labels were passed.
+        Labels are compared in the float dtype of the metric's values. A
+        `relevance_threshold` that is an option of a metric has been rounded to the dtype in
+        which labels were passed.
         """
         return (self.labels >= threshold) & self.exists
 
@@ -83,7 +84,7 @@ class _ItemReads(Items):
         return super().__getattribute__(name)
 
 
-# Attributes that are not columns, and that are known only for listed items.
+# Attributes, rather than columns, that are known only for listed items.
 _ALONE = "labels", "weights"
 
 
@@ -92,29 +93,30 @@ def reads_of(
 ) -> set[str]:
     """Returns the names of the columns that a function of items reads.
 
-    They include ".labels" or ".weights" if the function reads labels or weights.
+    The set includes ".labels" or ".weights" if the function reads labels or weights.
 
     Args:
         item_fn: The function.
-        columns: By name, `[1, …]`.
+        columns: A dict from names to columns of one item, `[1, …]`.
         dtype: The dtype of labels.
     """
     reads = set[str]()
     columns = _ColumnReads(columns, reads)
     items = _ItemReads(jnp.zeros(1, dtype), jnp.ones(1, bool), None, columns)
-    # Tracing reads every column that computing would, and compiles nothing.
+    # Tracing reads every column that a computation would read, and compiles nothing.
     jax.eval_shape(lambda: jnp.asarray(item_fn(items)))
     return reads
 
 
-# Products of gains and item weights are capped here, so that sums of them stay finite.
+# Products of gains and item weights are capped at this number, so that their sums stay
+# finite.
 MAX_WEIGHTED_GAIN = 2.0**107
 
 # Gains are scaled by this power of two before they are multiplied by item weights, so that
 # the products of large gains and large weights stay below the cap.
 WEIGHTED_SCALE = 2.0**-64
 
-# Maps items to the value of each, or to bools: whether each has a property.
+# Maps items to the value of each item; or to bools, true for the items with a property.
 ItemFn = Callable[[Items], jax.Array]
 
 
@@ -143,7 +145,7 @@ def item_amounts(
 def item_order_values(
     item_fn: ItemFn, arrays: ItemArrays, dtype: DTypeLike
 ) -> jax.Array:
-    """Evaluates `item_fn` for comparisons; as floats, large integers would tie.
+    """Evaluates `item_fn` for comparisons, in which large integers must not tie.
 
     Integers keep their dtype; bools and floats become floats of `dtype`. Returns
     `[*lists, items]`, 0 where no item exists.
@@ -161,7 +163,7 @@ def item_predicate(item_fn: ItemFn, arrays: ItemArrays) -> jax.Array:
 
 @by_options
 def relabelling(item_fn: ItemFn, *, label_fn: ItemFn) -> ItemFn:
-    """Returns `item_fn` as a function that reads the labels that `label_fn` returns."""
+    """Returns `item_fn`, made to read the labels that `label_fn` returns."""
     return _of_other_labels(item_fn, label_fn)
 
 
@@ -172,10 +174,10 @@ def _of_other_labels(items: Items, *, item_fn: ItemFn, label_fn: ItemFn) -> jax.
 
 @by_options
 def expected_worth(items: Items, *, item_fn: ItemFn) -> jax.Array:
-    """Returns the mean of `item_fn` if labels are 1 with a probability, and otherwise 0.
+    """Returns the mean of `item_fn` if each label is 1 with a probability, and else 0.
 
-    `labels` are these probabilities. An item that is worth 3 with the label 1 and 1 with
-    the label 0 is worth 1.5 with the probability 0.25.
+    The probabilities are passed as the labels. If `item_fn` is 3 for the label 1 and 1 for
+    the label 0, an item with the probability 0.25 has the mean 1.5.
     """
     labels = items.labels
     at_one, at_zero = (

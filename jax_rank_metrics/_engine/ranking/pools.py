@@ -24,9 +24,9 @@ from jax_rank_metrics._ground import arithmetic, pytrees, types
 
 @pytrees.pytree()
 class Pool:
-    """All judged items, to be added up in any order, and their layout.
+    """Items that may be added up in any order, and their layout.
 
-    The tie group across the cut of a ranking is a pool too.
+    They are either all judged items, or the tie group across the cut of a ranking.
     """
 
     items: ItemArrays | RawItems
@@ -39,7 +39,7 @@ class Pool:
 
     @property
     def finds_stops(self) -> bool:
-        """True if `first_stop` finds the first stop at any rank, held or not."""
+        """True if `first_stop` finds the first stop even at ranks that are not held."""
         return False
 
     @property
@@ -51,7 +51,7 @@ class Pool:
         """Finds the first item that stops a user, by counting the items above it.
 
         Args:
-            stop_fn: Maps `Items` to bools: which items stop.
+            stop_fn: Maps `Items` to bools, true for items that stop the user.
             in_groups: True if tied items form groups, False if they have a definite order.
         """
         raise NotImplementedError
@@ -59,7 +59,7 @@ class Pool:
     def totals(
         self, item_fns: Sequence[ItemFn], dtype: DTypeLike
     ) -> tuple[jax.Array, list[jax.Array]]:
-        """Adds up the items with a rank on this device.
+        """Sums functions over the items on this device that have a rank.
 
         Args:
             item_fns: Functions of items, to be summed; bools are counted.
@@ -82,7 +82,7 @@ class AveragedGroup(Pool):
     """A tie group in a catalogue, with columns that are known only by their totals.
 
     Attributes:
-        average: `[*lists, 1]`, one item, with the means of these columns and no others.
+        average: `[*lists, 1]`, one item whose only columns are the means of these columns.
         number: `[*lists]` int32, the number of items in the group.
     """
 
@@ -96,7 +96,7 @@ class AveragedGroup(Pool):
 
         A function that reads only the averaged columns is linear in them, so its total is
         `number` times its value for the average item. Listed items, which may have many
-        columns, are read only for the other functions, such as functions of labels.
+        columns, are read only for other functions, such as functions of labels.
         """
         known = self.average.columns
         columns = {
@@ -139,7 +139,7 @@ class ScoredPool(Pool):
     Shapes for lists as rows:
         scores: `[*lists, items]`, as passed.
         policy: The tie policy, with the seeds of its lists.
-        items_axis: The mesh axes over which items are cut, static.
+        items_axis: The mesh axes over which items are sharded, static.
     """
 
     items: RawItems
@@ -156,8 +156,8 @@ class ScoredPool(Pool):
     def order_error(self) -> str:
         """The error message for a metric that reads ranks, if nothing was ordered."""
         return (
-            "this metric reads ranks, but it was made with order_free=True, so that "
-            "nothing was ordered; leave order_free out"
+            "this metric reads ranks, but it was made with order_free=True, so no items "
+            "were ordered; make the metric without order_free"
         )
 
     @property
@@ -165,12 +165,13 @@ class ScoredPool(Pool):
         """The items and their scores, as the functions that order items take them."""
         start = 0
         if self.items_axis is not None:
-            # Number items through all devices: indices order items that tie otherwise.
+            # Number the items of all devices in one sequence, because indices order items
+            # that tie otherwise.
             start = lax.axis_index(self.items_axis) * self.scores.shape[-1]
         return RawCandidates(self.scores, self.items, start)
 
     def of_key(self, key: jax.Array) -> Pool:
-        """Returns the items with a rank whose key is the key of their list, `[*lists]`."""
+        """Returns the ranked items whose key equals the `key` of their list, `[*lists]`."""
         candidates = self.candidates.read()
         is_equal = candidates.keys == key[..., None]
         return Pool(candidates.items.only(is_equal), self.layout)

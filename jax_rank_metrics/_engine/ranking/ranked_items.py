@@ -27,14 +27,14 @@ T = TypeVar("T")
 class UnknownPlaceError(ValueError):
     """Raised if a metric asks for places that a ranking does not know.
 
-    Rank all items instead.
+    A ranking of all items knows every place.
     """
 
 
-# The advice for a metric that reads unlisted items, which the ranking does not hold.
+# The advice for a metric that reads unlisted items, whose places the ranking lacks.
 RANK_MORE = (
-    "rank all items with jrm.rank or jrm.evaluate, or, for a metric with a cutoff k, the "
-    "first k of them with rank_scores(k=…) or rank_catalog(k=…)"
+    "rank all items with jrm.rank or jrm.evaluate, or, if the metric has a cutoff k, rank "
+    "the first k items with rank_scores(k=…) or rank_catalog(k=…)"
 )
 
 NO_FIRST_STOP = (
@@ -42,7 +42,7 @@ NO_FIRST_STOP = (
     "first item; leave relax out"
 )
 NO_ORDER = (
-    "this metric needs an order or the ties of items, and soft places have neither; leave "
+    "this metric needs an order or the ties of items, but soft places have neither; leave "
     "relax out"
 )
 
@@ -51,30 +51,32 @@ NO_ORDER = (
 class Ranked:
     """Items that have places, in the arrays of a ranked layout.
 
-    The fields that are not None say how places are known:
+    `held` in shapes is the number of these items. The fields that are not None say how
+    their places are known:
 
     - `keys`: items stand in rank order, before all empty slots, and each run of equal keys
-      is a tie group. `straddles` tells if a cut may part the last tie group.
-    - `above`, `tied` and `rank_above`: the places of a few items were counted, and no
-      other item is ordered. The scores 9 7 7 7 4 with relevant items at the indices 2 and
-      4 have `above` 1 4, `tied` 3 1 and, if ties are in index order, `rank_above` 2 4.
-    - `rank_above` alone: one order, with empty slots between items.
+      is a tie group. `straddles` tells if the cut may split the last tie group.
+    - `above`, `tied` and `rank_above`: the places of a few items were counted, and no other
+      item is ordered. If the scores are 9 7 7 7 4, and the relevant items have the indices
+      2 and 4, then `above` is 1 4, `tied` is 3 1 and, if ties are in index order,
+      `rank_above` is 2 4.
+    - `rank_above` alone: one definite order; empty slots may lie between items.
     - `soft`: places are real numbers, and items stand in any order.
-    - no such field: one order, in which items follow each other without gaps.
+    - none of these: one definite order, in which items follow each other without gaps.
 
     Shapes for lists as rows:
         items: `[*lists, held]`, in rank order unless places are soft.
         layout: The layout of `items`.
         ranks: The largest number of ranks that a list can have, static.
         index: `[*lists, held]` int32, the item at each rank; −1 at ranks without an item.
-            None if there is no order, or not every rank is held.
+            None if there is no order, or if some rank up to the cut is not held.
         keys: `[*lists, held]`, integers; items with equal keys tie.
         straddles: `[*lists]` bool, true if the last tie group may reach across the cut;
             None if no rank is missing. With the scores 9 7 7 7 and two ranks held, two of
             the three tied items are missing; with 9 7 5 5, no tied item is missing.
         group: All items of the tie groups across the cut; None if the scores of the pool
-            find them, or if no rank is missing. Lists for which `straddles` is false may
-            have any items here, which are not read.
+            tell them, or if no rank is missing. If `straddles` is false for a list, its
+            items here are arbitrary and not read.
         rank_above: `[*lists, held]` int32, the number of items before each item in the
             definite order of the tie policy.
         above: `[*lists, held]` int32, the number of items with a higher score.
@@ -103,11 +105,11 @@ class Ranked:
             ValueError: if these items have no order.
         """
         if self.soft is not None:
-            raise ValueError("items: soft places have no order; rank without relax")
+            raise ValueError("items: soft places have no order; leave relax out")
         if self.index is None:
             raise UnknownPlaceError(
-                "items: this ranking counted places and has no order; rank with a k, or by "
-                "rank_ids"
+                "items: this ranking counted places, so it has no order; rank with a k, or "
+                "with rank_ids"
             )
         return self.index
 
@@ -115,7 +117,8 @@ class Ranked:
         """Returns the same items in the definite order of the tie policy."""
         if self.soft is not None:
             raise ValueError(NO_ORDER)
-        # Without keys, slots count the items above, because all items precede empty slots.
+        # Without keys, the slot of an item counts the items above it, because all items
+        # precede empty slots.
         return dataclasses.replace(
             self, keys=None, straddles=None, group=None, above=None, tied=None
         )
@@ -137,8 +140,8 @@ class Ranked:
 
     @property
     def _tie_keys(self) -> jax.Array | None:
-        """Integers that are equal for items that tie; None if no items tie."""
-        # Counted items tie if they have the same number of items above them.
+        """Integers, equal for items that tie; None if items are in one definite order."""
+        # Counted items tie if the same number of items is above each of them.
         return self.above if self.keys is None else self.keys
 
     @property
@@ -234,7 +237,7 @@ class Ranked:
     def group_totals(
         self, pool: pools.Pool, item_fns: Sequence[ItemFn], dtype: DTypeLike
     ) -> tuple[jax.Array, list[jax.Array]]:
-        """Adds up the tie group across the cut in one pass, skipped if no list needs it.
+        """Sums functions over the tie group across the cut, if any list needs the sums.
 
         Args:
             pool: The pool; a `ScoredPool` if `group` is None.
@@ -242,8 +245,8 @@ class Ranked:
             dtype: As for `Pool.totals`.
 
         Returns:
-            `Pool.totals` of the group, including its items beyond the cut. Entries of lists
-            for which `straddles` is false mean nothing.
+            `Pool.totals` of the group, including its items beyond the cut. If `straddles`
+            is false for a list, its entries mean nothing.
         """
         totals = self._read_group(pool, lambda group: group.totals(item_fns, dtype))
         return pool.layout.over_devices(totals)
@@ -255,8 +258,8 @@ class Ranked:
 
         Args:
             pool: As for `group_totals`.
-            item_fns: The probability that an item stops a user; and, if items have
-                values, the value of each.
+            item_fns: The probability that an item stops a user; and, if items have values,
+                the value of an item.
             dtype: As for `Pool.totals`.
 
         Returns:
@@ -285,7 +288,7 @@ class Ranked:
         """Reads this device's part of the group across the cut; 0 if no list needs it.
 
         Devices may take different branches, so callers must combine results over devices
-        outside of the branch.
+        outside the branch.
         """
         if self.group is not None:
             return read(self.group)
@@ -300,11 +303,12 @@ class Ranked:
         def skip() -> T:
             shapes = jax.eval_shape(look)
             zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-            # Both branches must vary over the same devices, whatever columns they read.
+            # The results of both branches must vary over the same mesh axes, whatever
+            # columns are read.
             items = dataclasses.replace(pool.items, columns={})
             return meshes.match_varying(zeros, (last_key, items, pool.scores))
 
-        # For few numbers, a branch would cost more than it saves.
+        # If there are few numbers, a branch costs more than it saves.
         if arithmetic.is_small(pool.scores) and all(
             map(arithmetic.is_small, pool.items.columns.values())
         ):
@@ -321,10 +325,11 @@ class Ranked:
     ) -> tuple[Place, jax.Array]:
         """Lets the last item held stand for its whole group.
 
-        All items of the group have the same place, so the last one with the sum of their
-        values contributes as much as all of them. With the keys 9 7 7 held and a third 7,
-        of value d, beyond the cut, the values a b c become a 0 b+c+d, and `tied` 1 2 2
-        becomes 1 2 3. Sums over ranks need no change: no rank beyond the cut is read.
+        All items of the group have the same place, so one item with the sum of their values
+        contributes as much as all of them. Say that the keys 9 7 7 with the values a b c
+        are held, and a third 7, of value d, is beyond the cut. The values become a 0 b+c+d,
+        and `tied` 1 2 2 becomes 1 2 3. Sums over ranks need no change: no rank beyond the
+        cut is read.
         """
         assert self.keys is not None and self.straddles is not None
         assert values.of_group is not None
@@ -357,10 +362,11 @@ class Ranked:
         If no item of a list stops, its `stops` are 0.
 
         Args:
-            stop: `[*lists, held]` bool, which items stop.
+            stop: `[*lists, held]` bool, true for items that stop the user.
             group_size: `[*lists]`, the size of the tie group across the cut; None if
                 every group is complete.
-            stops_of_group: `[*lists]`, how many items of that group stop.
+            stops_of_group: `[*lists]`, the number of items of that group that stop the
+                user.
         """
         keys, exists, layout = self.keys, self.items.exists, self.layout
         dtype = self.items.labels.dtype
@@ -377,8 +383,9 @@ class Ranked:
         if group_size is None or stops_of_group is None:
             return first_stop.from_keys(keys, exists, stop, layout, dtype)
         assert self.straddles is not None
-        # If no item above the last group stops, an item of that group may stop, even one
-        # beyond the cut. If a list has fewer items than ranks, the last key is padding.
+        # If no item above the last group stops the user, an item of that group may, even an
+        # item beyond the cut. If a list has fewer items than ranks, the last key is
+        # padding.
         last_key = arithmetic.at_slot(keys, -1)
         key = jnp.maximum(first_stop.best_key(keys, stop, layout), last_key)
         first = first_stop.group_of_key(keys, exists, stop, key, layout, dtype)
@@ -432,14 +439,14 @@ class Ranked:
         return above, end - start + 1
 
     def _slots_above(self) -> jax.Array:
-        """Counts the items before each item in one order."""
+        """Counts the items before each item in one definite order."""
         if self.rank_above is not None:
             return self.rank_above
         return self.layout.offset_in_list(self.items.exists)
 
 
 def _with_unlisted(place: Place, amounts: Sequence[tie_groups.Amount]) -> Place:
-    """Adds the amounts of unlisted items, above each place and in its tie group."""
+    """Adds the amounts of unlisted items to the sums above and within each tie group."""
 
     def add(counted: tuple[jax.Array, ...], items: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(

@@ -27,8 +27,9 @@ from jax_rank_metrics._values.per_list import PerList
 class Ranking:
     """Lists in rank order, made by `rank` and similar functions, and read by every metric.
 
-    A metric reads it through `expected_sum` and `expected_first`, and totals over the
-    pool; see `jax_rank_metrics.metric`. It is a pytree, whose only child is private.
+    A metric reads it through `expected_sum`, `expected_first`, and totals over the pool of
+    all judged items; see `jax_rank_metrics.metric`. A ranking is a pytree, whose only child
+    is private.
     """
 
     # Only the data crosses `jax.jit`, `jax.vmap` and pickle. A ranking that a source makes
@@ -66,16 +67,18 @@ class Ranking:
     ) -> jax.Array:
         """Returns `Σ item_fn(items)·place_fn(place, k)` over the items that have a place.
 
-        Multiplies the value of each item by the value of its place within the ranks up to
-        k. The result is the mean over all orders of tied items, or the value of the one
+        An item's place is its rank, or, if the item is tied, the ranks of its tie group.
+        The result is the mean over all orders of tied items, or the value in the one
         definite order.
 
         Args:
             item_fn: Maps `Items` to the value of each item, `[*lists, items]`, perhaps with
-                trailing axes. It must be 0 for the label 0 if only relevant items are held.
-            place_fn: `place_fn(place, k, *per_list)` returns the value of a `Place` within
-                the ranks up to k (None is every rank), so 0 if it has no such rank;
-                `positions(discount_fn)` makes a `place_fn` from a function of ranks.
+                trailing axes. It must be 0 for the label 0 if the ranking holds only
+                relevant items.
+            place_fn: `place_fn(place, k, *per_list)` returns the value of a `Place`,
+                counting only ranks up to k (all ranks if k is None), so 0 if the place has
+                no such rank; `positions(discount_fn)` makes a `place_fn` from a function of
+                ranks.
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
             counting: Functions of `Items` to sum for `place_fn`: `place.counted_above[i]`
                 is the sum of the i-th function over all items above a tie group, and
@@ -90,8 +93,9 @@ class Ranking:
             `[*lists, len(ks), …]`.
 
         Raises:
-            ValueError: if a cutoff is deeper than the cut of the ranking; or if only
-                relevant items are held, and `item_fn` of the label 0 is not 0.
+            ValueError: if a cutoff is deeper than the ranks that the ranking holds; or if
+                the ranking holds only relevant items, and `item_fn` of the label 0 is not
+                0.
         """
         _check_place_fn("expected_sum", place_fn, len(per_list))
         data, ks = self._traced.of_places(), inputs.cuts(ks)
@@ -113,18 +117,19 @@ class Ranking:
         """Returns the largest `item_fn(items)·place_fn(place, k)` of items with a place.
 
         Takes the arguments of `expected_sum`, but values have no trailing axes, and no
-        product may be negative. Tied items share a place, and the maximum is not a mean
-        over their orders. So only use it in metrics that read one definite order
-        (`ties="order"`), or define what ties mean (`ties="own"`).
+        product may be negative. Tied items share a place, so the maximum is not a mean over
+        their orders. Use it only in metrics that read one definite order (`ties="order"`),
+        or that define ties themselves (`ties="own"`).
 
-        Items worth 0 1 1 in this order, at places worth 1 / rank, have the maximum 1/2.
+        If items have the values 0 1 1 in this order, and places have the values 1 / rank,
+        the maximum is 1/2.
 
         Returns:
             `[*lists, len(ks)]`, 0 for lists without items.
 
         Raises:
-            ValueError: as `expected_sum`; or if tie groups are read and the ranking was
-                cut, so that items that tie with the last one may be missing.
+            ValueError: as for `expected_sum`; or if tie groups are read and the ranking was
+                cut, because items that tie with the last item may then be missing.
         """
         _check_place_fn("expected_max", place_fn, len(per_list))
         data, ks = self._traced_for("expected_max"), inputs.cuts(ks)
@@ -147,27 +152,28 @@ class Ranking:
         stops the user.
 
         Args:
-            stop_fn: Maps `Items` to bools, which items stop the user; the first stop is
-                then found by counting, at any cutoff if the ranking has its scores. Or maps
-                `Items` to floats, the probability that each item stops a user who reaches
-                it; the mean over the orders of tied items then takes one step for each
-                item that can stop.
+            stop_fn: Maps `Items` to bools, true for items that stop the user; the first
+                stop is then found by counting, at any cutoff if the ranking has its scores.
+                Or maps `Items` to floats, the probability that each item stops a user who
+                reaches it; the mean over the orders of tied items then takes one step for
+                each item that can stop the user.
             position_fn: The value of a stop at rank 1, 2, …
             ks: Cutoffs: ints, None, or arrays `[*lists]`.
             value_fn: Maps `Items` to the value of each item to a user who reaches it,
-                `[*lists, items]`; it must be 0 for the label 0 if only relevant items are
-                held. With it, bools of `stop_fn` are read as the probabilities 0 and 1.
+                `[*lists, items]`; it must be 0 for the label 0 if the ranking holds only
+                relevant items. With `value_fn`, bools of `stop_fn` are read as the
+                probabilities 0 and 1.
 
         Returns:
-            The mean of `position_fn` at the first stop, or with `value_fn` the mean of the
-            sum, where ranks beyond k add 0; and the probability that there is no stop by k.
-            Each is `[*lists, len(ks)]`.
+            Two arrays `[*lists, len(ks)]`: the mean of `position_fn` at the first stop, or
+            with `value_fn` the mean of the sum (ranks beyond k add 0); and the probability
+            of no stop at the ranks up to k.
 
         Raises:
-            ValueError: if a cutoff is deeper than the cut of the ranking, unless the stop
-                can be found by counting scores; if places are soft; or if only relevant
-                items are held, and `value_fn` or the stop probability of the label 0 is
-                not 0.
+            ValueError: if a cutoff is deeper than the ranks that the ranking holds, unless
+                the stop can be found by counting scores; if places are soft; or if the
+                ranking holds only relevant items, and `value_fn` or the stop probability of
+                the label 0 is not 0.
         """
         _check_position_fn("expected_first", position_fn)
         data = self._traced_for("expected_first").of_places()
@@ -215,7 +221,8 @@ class Ranking:
             values: `[*lists, len(ks)]`.
             defined: `[*lists]` bool, the lists for which the metric is defined; True if it
                 is defined for every list that exists.
-            k: The argument of the metric; unless it is a tuple, the last axis is removed.
+            k: The argument of the metric; unless it is a tuple or a list, the last axis of
+                the values is removed.
             item_fn: The relevance of items. If items have weights and lists have none, the
                 weight of a list is the mean weight of its items, each counted `item_fn`
                 times.
@@ -248,11 +255,11 @@ class Ranking:
     def items(self) -> jax.Array:
         """The item at each rank, `[*lists, ranks]` int32; −1 at ranks without an item.
 
-        Depending on the source, an item is given by its index in the row (counted through
-        all devices if items are cut over them), its index in the retrieved list, or its id.
-        For packed lists, the array is flat, `[items]`, list after list; `segment_ids` tells
-        the list of each entry. Tied items stand in the order of the tie policy; under None
-        and "expected", in the order of a hash of their indices, which does not read labels
+        Depending on the source, an item is given by its index in the row (counted over all
+        devices if items are sharded), its index in the retrieved list, or its id. For
+        packed lists, the array is flat, `[items]`, list after list; `segment_ids` tells the
+        list of each entry. Tied items are in the order of the tie policy. Under None and
+        "expected", this is the order of a hash of their indices, which does not read labels
         and is the same in every list.
 
         Raises:
@@ -309,9 +316,9 @@ class Ranking:
         return totals.pool_max(self._traced, self._traced.labelled(item_fn))
 
     def cutoffs(self, k: Cutoffs) -> tuple[Cut, ...]:
-        """Checks the cutoffs `k` of a metric, and returns them as `ks` for the verbs.
+        """Checks the cutoffs `k` of a metric, and returns them as `ks` for other methods.
 
-        Shares of a list become arrays `[*lists]` int32, the cutoff of each list.
+        A share of a list becomes an array `[*lists]` int32, the cutoff of each list.
         """
         return totals.cutoffs(self._traced, k)
 
@@ -378,18 +385,18 @@ def data_of(ranking: Ranking) -> ranking_data.RankingData:
 def counted_data_of(ranking: Ranking) -> ranking_data.RankingData | None:
     """Counts the places of the relevant items of a ranking that holds the first ranks.
 
-    In a program, metrics that need no other places read the counted places instead, and
-    the first ranks are then not compiled. None if the source does not count places,
-    for example because the ranks are known already.
+    In a program, metrics that need no other places read the counted places instead, and the
+    first ranks are then not compiled at all. None if the source does not count places, for
+    example because the ranks are known already.
     """
     count = ranking._count_places
     return None if count is None else count()
 
 
 def traced_data(ranking: Ranking) -> ranking_data.RankingData:
-    """Returns the data that a ranking reads, with the cache of the metrics of a call.
+    """Returns the data that a ranking reads, with the cache that metrics of a call share.
 
-    Outside of a metric, the cache is new.
+    Outside a metric, this cache is new.
     """
     return ranking._traced
 
@@ -397,8 +404,8 @@ def traced_data(ranking: Ranking) -> ranking_data.RankingData:
 def with_labels(ranking: Ranking, label_fn: item_fns.ItemFn) -> Ranking:
     """Returns a ranking of the same items at the same places, with other labels.
 
-    It raises ValueError if a metric calls methods that no linear metric may call, such as
-    `ideal_sum`.
+    The new ranking raises ValueError if a metric calls methods that no linear metric may
+    call, such as `ideal_sum`.
 
     Args:
         ranking: The lists, as a metric gets them.

@@ -46,22 +46,23 @@ class RankingData:
         pool: All judged items; None if only the number of relevant items is known.
         length: `[*lists]` int32, the number of items that have a rank.
         list_exists: `[*lists]` bool, true if any item of the list was judged.
-        list_weights: `[*lists]`; None if item weights imply them, or there are no weights.
+        list_weights: `[*lists]`; None if list weights follow from item weights, or if there
+            are no weights.
         ties: The name of the tie policy; see `Policy`, also for "none" and "tied".
         known_relevant: `[*lists]` int32, the number of relevant items that the caller
             stated; None if they are counted in the pool.
-        cut: The number of ranks held of every list; None if all.
+        cut: The number of ranks that are held of every list; None if all ranks are.
         partial_columns: The names of the columns that are known only for listed items,
             and are 0 for all other items.
         columns_by_id: The names of the columns that were passed by item id, and of the
             columns that metrics prepare from them.
-        label_dtype: The dtype in which labels were passed, if they are widened floats.
+        label_dtype: The dtype in which labels were passed, if they were floats and have
+            been widened.
         has_nan: `[*lists]` bool, true if an item that may have a rank has a NaN score;
-            None if scores are integers, or there were none.
+            None if scores are integers, or if no scores were passed.
         profile: `[*lists, profile]`, the items that each user interacted with before; None
-            if they were not passed.
-        has_labels: True if it is known which items are relevant; if not, all items have
-            the label 0.
+            if no profiles were passed. has_labels: True if the relevant items are known; if
+            not, all items have the label 0.
 
     While a metric is traced, how it reads the data:
         tie_reading: The `ties` of the metric; see `metric`. "expected" reads tie groups if
@@ -69,10 +70,10 @@ class RankingData:
             reads tie groups under every policy.
         relabel: Makes a function of items read other labels, such as the labels of
             `residual`; None for the labels as passed.
-        renamed: The columns that the metric reads under another name: pairs of the name
+        renamed: For each column that the metric reads under another name, a pair: the name
             that the metric reads, and the name of the column in this data.
         call_cache: The results that metrics traced together share.
-        depends_on: The dependencies that the metric has shown so far.
+        depends_on: The dependencies of the metric that were recorded so far.
     """
 
     items_held: ranked_items.Ranked | None
@@ -100,7 +101,7 @@ class RankingData:
         """The item at each rank; see `Ranking.items`."""
         if self.items_held is None:
             raise ValueError(
-                "items: this ranking counted places and has no order; rank with a k"
+                "items: this ranking counted places, so it has no order; rank with a k"
             )
         return self.items_held.item_indices
 
@@ -162,7 +163,7 @@ class RankingData:
         if self.pool is None:
             raise ValueError(
                 "pool_labels is None, but this metric reads the labels of every judged "
-                "item; pass pool_labels to rank_retrieved, in place of num_relevant"
+                "item; pass pool_labels to rank_retrieved, instead of num_relevant"
             )
         return self.pool
 
@@ -173,13 +174,13 @@ class RankingData:
         """
         if self.omits_unlisted:
             raise ranked_items.UnknownPlaceError(
-                f"the column {column!r} is read at every rank, but this ranking holds only "
-                f"the places of listed items; {ranked_items.RANK_MORE}"
+                f"this metric reads the column {column!r} at every rank, but this ranking "
+                f"holds the places of listed items only; {ranked_items.RANK_MORE}"
             )
         if column in self.partial_columns:
             raise ranked_items.UnknownPlaceError(
-                f"the column {column!r} is known of the listed items alone, and would be 0 "
-                "for all others; rank all items"
+                f"this metric reads the column {column!r} at every rank, but the column is "
+                "known for listed items only; rank all items, with the column of each item"
             )
 
     @property
@@ -191,7 +192,7 @@ class RankingData:
 
     @property
     def reading(self) -> tuple[bool, tuple[tuple[str, str], ...]]:
-        """The part of cache keys for results that metrics may read differently."""
+        """The part of a cache key that keeps results of different readings apart."""
         return self.in_groups, self.renamed
 
     @property
@@ -202,7 +203,7 @@ class RankingData:
 
     @property
     def dependencies(self) -> "Dependencies":
-        """The dependencies that the metric has shown so far."""
+        """The dependencies of the metric that were recorded so far."""
         assert self.depends_on is not None
         return self.depends_on
 
@@ -212,14 +213,14 @@ class RankingData:
         cache: Cache,
         prepared: Mapping[str, str] | None = None,
     ) -> "RankingData":
-        """Returns the data as a metric with these `ties` reads it while it is traced.
+        """Returns the data in the form that a metric with these `ties` reads when traced.
 
         Args:
             tie_reading: The `ties` of the metric.
             cache: The results that metrics traced together share. It may hold arrays of
                 the trace, so the data must not leave the trace.
-            prepared: Maps the name of a column that the metric reads to the name of the
-                column to read instead, if the items have it.
+            prepared: A dict from the name of a column that the metric reads to the name of
+                the column to read instead, if the items have that column.
 
         Raises:
             ValueError: if the metric needs an order, but the caller passed
@@ -238,8 +239,8 @@ class RankingData:
         for name, key in pairs:
             if key not in names and name in self.columns_by_id:
                 raise ValueError(
-                    f"this ranking has the column {name!r} as it was passed, since it was "
-                    "made before the metric that prepares the column; rank again"
+                    f"this ranking has the column {name!r} as passed, because it was made "
+                    "before the metric that prepares the column was defined; rank again"
                 )
         return dataclasses.replace(
             self.with_names(renamed) if renamed else self,
@@ -268,9 +269,9 @@ class RankingData:
     def labelled(self, item_fn: ItemFn) -> ItemFn:
         """Returns a function of items that reads the labels of this metric.
 
-        The verbs call it first, so that the function reads these labels for all items,
-        including unlisted items and items that tie across the cut. Cache keys hold the
-        function returned, so results with different labels stay apart.
+        The methods of `Ranking` call this first, so that the function reads these labels
+        for all items, including unlisted items and items that tie across the cut. Cache
+        keys hold the function returned, so results with different labels stay apart.
         """
         return item_fn if self.relabel is None else self.relabel(item_fn)
 
@@ -278,8 +279,8 @@ class RankingData:
         """Raises if labels were replaced: metrics with linear=True must not read `name`."""
         if self.relabel is not None:
             raise ValueError(
-                f"a metric with linear=True does not read {name} of a ranking; register "
-                "the metric without it"
+                f"a metric with linear=True may not read {name} of a ranking; register the "
+                "metric without linear=True"
             )
 
     @property
@@ -292,16 +293,17 @@ class RankingData:
         """
         if self.has_item_weights and self.relabel is not None:
             raise ValueError(
-                "weights weighs items, and this metric divides by their mean weight, which "
-                "depends on all labels, so it is not linear in gains; pass weights of "
-                "lists, or a metric that does not read item weights, such as rbp"
+                "weights is per item, and this metric divides by the mean item weight, "
+                "which depends on all labels, so the metric is not linear in gains; pass "
+                "weights per list, or a metric that reads no item weights, such as rbp"
             )
         return self.has_item_weights
 
     def reaches(self, ks: Sequence[Cut]) -> bool:
         """True if enough ranks are held for every cutoff.
 
-        A cut ranking reaches only integer cutoffs: None needs all ranks, and an array may.
+        A ranking that was cut reaches only integer cutoffs: None needs all ranks, and an
+            array may need them.
         """
         cut = self.cut
         return cut is None or all(isinstance(k, int) and k <= cut for k in ks)
@@ -310,14 +312,14 @@ class RankingData:
         """Returns the items that have places, in tie groups or in one definite order.
 
         Raises:
-            ValueError: if nothing was ordered, or a cutoff is deeper than the cut.
+            ValueError: if nothing was ordered, or if a cutoff is deeper than the cut.
         """
         items_held, cut = self.of_places().items_held, self.cut
         for k in ks:
             if not self.reaches((k,)):
                 problem = f"k is {k}"
                 if isinstance(k, jax.Array):
-                    # No single number fits all lists: the advice is to rank whole lists.
+                    # No single number fits all lists, so the advice is to rank whole lists.
                     problem, k = "k differs from list to list", None
                 raise ValueError(
                     f"{problem}, but the ranking was cut at k={cut}; rank with k={k}"
@@ -341,8 +343,8 @@ class RankingData:
         """
         if ranked.straddles is None or ranked.keys is None:
             return None, [None] * len(item_fns)
-        # Often a function gives both the values of items and the amounts that places sum:
-        # evaluate it once.
+        # Often one function gives both the values of items and the amounts that places sum,
+        # so evaluate each function once.
         distinct = tuple(dict.fromkeys(item_fns))
         find = partial(ranked.group_totals, self.judged_pool(), distinct, self.dtype)
         # The key has no cutoffs, because the ranking was cut at one rank for all of them.

@@ -1,4 +1,4 @@
-"""Computes `Ranking.expected_first`, and where the best item of each list ranks."""
+"""Computes `Ranking.expected_first`, and the rank of the best item of each list."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -31,7 +31,8 @@ def expected(
     """
     stop_fn = item_fns[0]
     part = data.items_held or data.judged_pool()
-    # With bools, the first stop is found by counting. Chances need the items one by one.
+    # If `stop_fn` returns bools, the first stop is found by counting. Chances need the
+    # items one by one.
     dtype = jax.eval_shape(lambda: stop_fn(Items.of(part.items.read()))).dtype
     if dtype != jnp.bool_ or len(item_fns) > 1:
         return _by_chance(data, position_fn, ks, *item_fns)
@@ -46,8 +47,9 @@ def at_mean_rank(
 ) -> tuple[jax.Array, jax.Array]:
     """Reads `position_fn` at the mean rank of the first stop's tie group.
 
-    Arguments and errors are the same as for `Ranking.expected_first` with bools; so is the
-    result, if nothing ties. A rank that is not whole is beyond k if it is larger than k.
+    Takes the arguments of `Ranking.expected_first` with bools, and raises the same errors.
+    If nothing ties, the results are the same too. A mean rank may be a fraction; it is
+    beyond k if it is larger than k.
     """
     first = _first_stop(data, stop_fn, ks)
     return first_stop.at_mean_rank(first, position_fn, ks, data.dtype)
@@ -56,7 +58,7 @@ def at_mean_rank(
 def _first_stop(
     data: RankingData, stop_fn: ItemFn, ks: Sequence[Cut]
 ) -> first_stop.FirstStop:
-    """Finds the first stop among the ranks held, or by scores if `ks` reach deeper."""
+    """Finds the first stop among the ranks held, or from scores if `ks` reach deeper."""
     data.of_places()
     key = ("first stop", stop_fn, tuple(ks), data.reading)
     return data.cache.get_or_compute(key, lambda: _find_first_stop(data, stop_fn, ks))
@@ -83,7 +85,7 @@ def _find_first_stop(
 def _by_chance(
     data: RankingData, position_fn: PositionFn, ks: Sequence[Cut], *item_fns: ItemFn
 ) -> tuple[jax.Array, jax.Array]:
-    """Follows a user whom each item stops by chance."""
+    """Follows a user whom each item stops with some probability."""
     if data.is_soft:
         raise ValueError(ranked_items.NO_FIRST_STOP)
     ranks = data.held_through(ks)
@@ -121,7 +123,7 @@ def best_ranks(
 
     Args:
         data: The lists.
-        hit_fn: Maps `Items` to bools: which items are hits.
+        hit_fn: Maps `Items` to bools, true for hits.
         item_fn: Maps `Items` to the value of each item, not negative.
         ks: Cutoffs: ints, None, or arrays `[*lists]`.
 
@@ -129,7 +131,7 @@ def best_ranks(
         `[*lists, len(ks)]` floats; 0 if no hit has a rank up to k.
 
     Raises:
-        ValueError: as `Ranking.expected_sum`.
+        ValueError: as for `Ranking.expected_sum`.
     """
     ranks = data.held_through(ks).in_one_order()
     unlisted.check_unlisted(data, hit_fn)

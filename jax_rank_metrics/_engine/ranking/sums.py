@@ -29,9 +29,9 @@ def expected(
 ) -> jax.Array:
     """Computes `Ranking.expected_sum`, or `Ranking.expected_max` with `take_max`.
 
-    Finds the places of the items held from their values, the counted amounts, and the tie
-    group across the cut. Then sums, for each cutoff, the values of items times the values
-    of their places.
+    First finds the places of the items held, from their values, the counted amounts, and
+    the tie group across the cut. Then, for each cutoff, multiplies the value of each item
+    by the value of its place, and sums the products.
     """
     items_held, dtype = data.held_through(ks), data.dtype
     layout, items = items_held.layout, items_held.items
@@ -44,7 +44,7 @@ def expected(
         raise ValueError(
             "expected_max needs all items of a tie group, but this ranking is cut and "
             "may lack items that tie with the last one; pass k=None to the call that "
-            "made it"
+            "made the ranking"
         )
 
     def amount_of(item_fn: ItemFn, of_group: jax.Array | None) -> Amount:
@@ -69,8 +69,8 @@ def expected(
     ) -> tuple[Place, jax.Array]:
         if items_held.soft is None:
             return items_held.places(values, amounts, group_size, rank_sums, combine)
-        # The key holds the functions, which identify the amounts, so that metrics share one
-        # comparison of all pairs.
+        # The functions in the key identify the amounts, so metrics that count by the same
+        # functions share one comparison of all pairs.
         held_amounts = [amount.of_items for amount in amounts]
         find = partial(items_held.soft.place, layout, items.exists, held_amounts)
         return data.cache.get_or_compute(("soft", counted_fns), find), values.of_items
@@ -88,9 +88,9 @@ def expected(
             return jnp.stack(list(map(layout.max, terms)), axis=num_list_axes)
         return data.sums_to_cutoffs(layout, terms, worth.ndim - num_item_axes)
 
-    # `place_fn` sees amounts with trailing axes one entry at a time. Each pass of this
-    # loop maps over one trailing axis of all arrays that have it; keys, runs and other
-    # arrays without it are shared.
+    # `place_fn` gets one entry of the trailing axes at a time. Each pass of this loop maps
+    # over one trailing axis of all arrays that have this axis. Keys, runs and other arrays
+    # that lack the axis are shared.
     sum_all: Callable[..., jax.Array] = sum_values
     num_axes = (amount.of_items.ndim for amount in amounts)
     num_trailing = max(num_axes, default=num_item_axes) - num_item_axes

@@ -20,8 +20,9 @@ from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, gains, inputs, types
 from jax_rank_metrics._ground.shares import share
 
-# A share is read as six digits of 16 bits, which hold all 53 bits of a float64 from 2^−43
-# on. A smaller share gives the cutoff 1 to every list, which has at most 2^31 items.
+# A share is read as six digits of 16 bits, which hold all 53 bits of a float64 that is at
+# least 2^−43. A smaller share gives every list the cutoff 1, because lists have at most
+# 2^31 items.
 _BITS, _DIGITS = 16, 6
 
 # Accelerators find the maximum of this many sorted labels sooner than they slice off the
@@ -72,7 +73,8 @@ def num_relevant(data: RankingData, threshold: types.Number) -> jax.Array:
         return items.relevant(threshold)
 
     def count() -> jax.Array:
-        # `known_relevant` counts the labels as passed, so it cannot serve other labels.
+        # `known_relevant` was counted by the labels as passed, so it is wrong for other
+        # labels.
         if data.known_relevant is None or data.relabel is not None:
             return pool_sum(data, data.labelled(is_relevant))
         # Count at least the relevant items retrieved, so that no recall exceeds 1.
@@ -109,8 +111,8 @@ def _check_ranks(data: RankingData, ks: Sequence[object]) -> None:
     numbers = [k for k in ks if isinstance(k, int) and k > limit]
     if numbers and max_ranks > limit:
         raise ValueError(
-            f"k is {numbers[0]}, but ranks beyond {limit} are not told apart in {dtype}; "
-            f"pass at most {limit}, or None for whole lists"
+            f"k is {numbers[0]}, but {dtype} cannot tell ranks beyond {limit} apart; pass "
+            f"k of at most {limit}, or None for whole lists"
         )
 
 
@@ -137,7 +139,7 @@ def mean_item_weight(data: RankingData, item_fn: item_fns.ItemFn) -> jax.Array |
     items, layout = pool.items.read(), pool.layout
     assert items.weights is not None
     times = item_fns.item_values(item_fn, items, dtype)
-    # Scaled by a power of two, which rounds nothing, so that sums stay finite.
+    # Scale by a power of two, which rounds nothing, so that sums stay finite.
     times = jnp.minimum(times, jnp.finfo(dtype).max) * item_fns.WEIGHTED_SCALE
     any_counts = layout.broadcast_to_items(layout.max(times) > 0)
     times = jnp.where(any_counts, times, items.exists.astype(dtype))
@@ -156,7 +158,8 @@ def unknown_lists(
         reads_places: True if the values of the metric depend on the places of items.
 
     Returns:
-        `[*lists]` bool, the lists that count but have no value; None if all have one.
+        `[*lists]` bool, the lists that count but have no value; None if all lists have a
+        value.
     """
     unknown = data.has_nan if reads_places else None
     if data.dependencies.gain_fns:
@@ -204,11 +207,11 @@ def cutoff_of(fraction: share, lengths: jax.Array) -> jax.Array:
     """Returns ceil(float64(fraction·length)) of each length, int32.
 
     The product is computed exactly, in integers of 32 bits, since not every device has
-    float64. Let q be its integer part. Float64 rounds the product to q if it exceeds q by
-    no more than half of the distance to the next float64; this half is 2^(b − 53) for
-    2^b ≤ q < 2^(b + 1). (A product half-way between the two is rounded to the even one,
-    which is q.) So the cutoff is q if the fractional part is at most 2^(b − 53), and else
-    q + 1.
+    float64. Let q be the integer part of the product. Float64 rounds the product to q if it
+    exceeds q by no more than half of the distance to the next float64; this half is
+    2^(b − 53) for 2^b ≤ q < 2^(b + 1). (A product half-way between the two is rounded to
+    the even one, which is q.) So the cutoff is q if the fractional part is at most
+    2^(b − 53), and else q + 1.
 
     Args:
         fraction: The share.
@@ -224,7 +227,7 @@ def cutoff_of(fraction: share, lengths: jax.Array) -> jax.Array:
         digits.append(partial & 0xFFFF)
         carry = digit * high + (carry >> _BITS) + (partial >> _BITS)
     quotient = lengths.astype(jnp.uint32) if is_all else carry
-    # The bit of the fractional part that is worth 2^(b − 53).
+    # The bit of the fractional part whose value is 2^(b − 53).
     half = _BITS * _DIGITS - 53 + 31 - lax.clz(jnp.maximum(quotient, 1))
     exceeds = jnp.zeros(lengths.shape, bool)
     for index, digit in enumerate(digits):

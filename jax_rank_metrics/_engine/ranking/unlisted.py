@@ -1,4 +1,4 @@
-"""The value of items that are not listed, if only listed items are known one by one.
+"""The value of unlisted items, if a ranking knows only listed items one by one.
 
 An unlisted item has the label 0, and 0 or False in every column. Its value is computed
 while tracing, by one small program for each function of items.
@@ -6,10 +6,10 @@ while tracing, by one small program for each function of items.
 Columns that are known by item id are different, because unlisted items have entries in
 them too. If a column was passed for all items, a slot of the pool stands for the average
 unlisted item; if groups were passed for listed items alone, the groups of unlisted items
-are unknown. In both cases a function that reads such a column must be linear in it: an item
-that is one half in a group is worth the mean of a member and of a non-member. The value of
-an item with 0 in all entries, and the values of items with 1 in one entry, then determine
-the value of every item. Linearity is tested while tracing.
+are unknown. In both cases a function that reads such a column must be linear in it: the
+value of an item that is one half in a group is the mean of a member's value and a
+non-member's value. The value of an item with 0 in all entries, and the values of items with
+1 in one entry, then determine the value of every item. Linearity is tested while tracing.
 """
 
 import math
@@ -26,40 +26,42 @@ from jax_rank_metrics._engine.ranking.item_fns import ItemFn, item_amounts, read
 from jax_rank_metrics._engine.ranking.ranked_items import RANK_MORE, UnknownPlaceError
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 
-# The values of each function, by the shapes and dtypes of the columns that it was given.
-# They are kept for as long as the function itself.
+# For each function, a dict from the shapes and dtypes of its columns to its values. The
+# dict is kept for as long as the function itself.
 _Values = dict[Hashable, np.ndarray]
 _values: weakref.WeakKeyDictionary[ItemFn, _Values] = weakref.WeakKeyDictionary()
 
 
 def check_unlisted(data: RankingData, item_fn: ItemFn) -> None:
-    """Raises if items with the label 0 have a value, but their places are not held."""
+    """Raises if items with the label 0 have values, but the ranking lacks their places."""
     check_known(data, item_fn)
     if not data.omits_unlisted:
         return
     values = _member_values(data, item_fn)
     if values is not None:
-        # A linear function that is 0 for each entry of the columns is always 0.
+        # A linear function that is 0 without entries, and for each entry alone, is 0
+        # everywhere.
         if values.any():
             raise UnknownPlaceError(
                 "items with the label 0 have values that depend on their columns, but "
-                "this ranking holds only the places of items that are listed; ask for "
-                f"cutoffs that are numbers, as in awrf@10, and {RANK_MORE}"
+                "this ranking holds the places of listed items only; use a metric with "
+                f"numbers as cutoffs, as in awrf@10, and {RANK_MORE}"
             )
         return
     value = unlisted_value(data, item_fn)
     if isinstance(value, np.ndarray) and value.any():
         raise UnknownPlaceError(
-            f"an item with the label 0 is worth {float(np.max(np.abs(value)))}, but this "
-            f"ranking holds only the items that are listed; {RANK_MORE}; or make items "
-            "with the label 0 worth 0, by another gain_fn if the metric has one"
+            "an item with the label 0 has the value "
+            f"{float(np.max(np.abs(value)))}, but this ranking holds listed items only; "
+            f"{RANK_MORE}; or give items with the label 0 the value 0, by another gain_fn "
+            "if the metric has one"
         )
 
 
 def unlisted_value(data: RankingData, item_fn: ItemFn) -> np.ndarray | jax.Array | None:
-    """Returns the value of an unlisted item, `[…]`, if unlisted places are not held.
+    """Returns the value of an unlisted item, `[…]`, if the ranking lacks its place.
 
-    None if every place is held, or if the value is 0. The value is traced only if
+    None if the ranking holds every place, or if the value is 0. The value is traced only if
     `item_fn` closes over traced values.
 
     Raises:
@@ -78,7 +80,7 @@ def unlisted_value(data: RankingData, item_fn: ItemFn) -> np.ndarray | jax.Array
 def check_known(data: RankingData, item_fn: ItemFn) -> None:
     """Raises if the value of unlisted items depends on groups that were not passed.
 
-    Also raises if the value depends on averaged columns, and is not linear in them.
+    Also raises if the value depends on averaged columns but is not linear in them.
     """
     values = _member_values(data, item_fn)
     is_partial = GROUPS in data.partial_columns
@@ -92,13 +94,13 @@ def check_known(data: RankingData, item_fn: ItemFn) -> None:
 
 
 def check_alike(data: RankingData, item_fn: ItemFn) -> None:
-    """Raises if unlisted items may have different values, because one stands for all."""
+    """Raises if unlisted items may have different values: callers use one for all."""
     values = _member_values(data, item_fn)
     if values is not None and (values != values[:1]).any():
         names = ", ".join(map(repr, _names_read(data, item_fn)))
         raise UnknownPlaceError(
-            f"the column {names} of items with the label 0 is read one by one, but this "
-            f"ranking holds only the items that are listed; {RANK_MORE}"
+            f"this metric reads the column {names} of every item with the label 0, but "
+            f"this ranking holds listed items only; {RANK_MORE}"
         )
 
 
@@ -123,10 +125,11 @@ def _names_read(data: RankingData, item_fn: ItemFn) -> list[str]:
 
 
 def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
-    """Returns the value of an unlisted item with 0 in every column, and of other ones.
+    """Returns the values of some unlisted items; the first has 0 in every column.
 
-    Each of the others has 1 in one entry of the columns that the function reads. If these
-    columns have many entries, there is one other item, with different numbers in all.
+    Each further item has 1 in one entry of the columns that the function reads. If these
+    columns have many entries, there is one further item, with a different number in each
+    entry.
 
     Returns:
         `[items, …]`; None if the function reads no column in which unlisted items may
@@ -146,8 +149,8 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
     rng = np.random.default_rng(0)
     low = np.full(total, _LOW)
     high = rng.uniform(0.5, 1, total) * _HIGH
-    # The last three rows test linearity. One row of numbers in all of many entries is
-    # enough: a value that depends on any entry differs there.
+    # The last three rows test linearity. If there are many entries, one row with a number
+    # in every entry is enough: a value that depends on any entry differs in this row.
     units = np.eye(total) if total <= _MANY_ENTRIES else rng.uniform(0.5, 1, (1, total))
     rows = np.concatenate([np.zeros((1, total)), units, [low, high, (low + high) / 2]])
     parts = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
@@ -160,13 +163,14 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
         raise ValueError(
             f"a function of items reads the column {names[0]!r} and also traced values, so "
             "the values of items with the label 0 are not known while tracing; pass the "
-            "traced values as per_list, or pass all items to rank, with the column of each"
+            "traced values as per_list, or pass all items, and this column, to jrm.rank"
         )
     members, (at_low, at_high, between) = values[:-3], values[-3:].astype(np.float64)
     scale = np.maximum(np.abs(at_low), np.abs(at_high)).max(initial=0)
-    # False if a value is NaN, such as the logarithm of the low one.
+    # False if a value is NaN, such as the logarithm of the low value.
     is_straight = np.abs(at_low + at_high - 2 * between) <= 1e-4 * scale
-    # A function that is 0 at all three is 0 because of the label, so columns do not matter.
+    # A function that is 0 in all three rows is 0 because of the label, so columns do not
+    # matter.
     if not is_straight.all() or (
         scale > 0 and not _is_transposable(data, item_fn, probes)
     ):
@@ -174,7 +178,7 @@ def _member_values(data: RankingData, item_fn: ItemFn) -> np.ndarray | None:
             f"a function of items is not linear in the column {names[0]!r}, but this "
             "ranking knows only the total of the column over unlisted items; prepare the "
             f"column by @jrm.metric(item_columns={{{names[0]!r}: function}}), or pass all "
-            "items to rank, with the column of each"
+            "items, and this column, to jrm.rank"
         )
     return members
 
@@ -231,8 +235,8 @@ def _values_of(
     Args:
         data: The lists.
         item_fn: A function of items.
-        probes: By name, arrays `[items, …]`; all other columns are 0. If empty, there is
-            one item.
+        probes: A dict from names of columns to arrays `[items, …]`; all other columns are
+            0. If the dict is empty, there is one item.
 
     Returns:
         `[items, …]`; traced only if `item_fn` closes over traced values.
