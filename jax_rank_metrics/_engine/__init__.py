@@ -7,7 +7,7 @@ In the order of the data:
     while_tracing.py  constants, computed while another program is traced
     ordering/         puts items in rank order; nothing else sorts
     layouts/          how items lie in memory: rows, packed lists, sharded lists
-    places/           where an item stands: the theory of ties
+    places/           the ranks that an item may have: the theory of ties
     ranking/          the methods that formulas call: `expected_sum`, totals and others
     sources/          the functions that make a `Ranking`
     states/           states that need places or an order: pooled scores, exposure

@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 class EqualPartial(functools.partial[T]):
-    """A function with its options, equal to any other with the same function and options.
+    """A function with its options; equal to another if function and options are equal.
 
     An option named `position_fn` is a function of ranks, which a `place_fn` sums over the
-    ranks of a place, up to the cutoff that it is given. Such sums are computed together
-    with the places, because each would otherwise take a loop of its own.
+    ranks of a place up to the cutoff k. Such sums are computed together with the places,
+    because each would otherwise take a loop of its own.
     """
 
     @property
@@ -39,7 +39,8 @@ class EqualPartial(functools.partial[T]):
 def by_options(function: Callable[..., T]) -> Callable[..., EqualPartial[T]]:
     """Turns a function of arguments and keyword-only options into a function of options.
 
-    The new function returns the old one with these options set. It caches its last results.
+    The new function returns the old function with these options set, and caches its last
+    results.
 
     >>> @by_options
     ... def multiple(x, *, factor):

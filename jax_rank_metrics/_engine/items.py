@@ -13,19 +13,19 @@ from jax_rank_metrics._ground import arithmetic, pytrees
 
 T = TypeVar("T")
 
-# The column of memberships in groups. Unlike other columns it holds for every item, judged
-# or not.
+# The column of memberships in groups. Unlike other columns, it has entries for every item,
+# judged or not.
 GROUPS = "groups"
 
-# The column of how often each item was seen, which a driver may add.
+# The column that counts how often each item was seen; a driver may add it.
 COUNTS = "counts"
 
-# Pairs of a name by which a metric reads a column and the key of that column.
+# Pairs: the name under which a metric reads a column, and the key of this column.
 Renamed = Sequence[tuple[str, str]]
 
 
 def columns_named(columns: Mapping[str, T], renamed: Renamed) -> dict[str, T]:
-    """Returns the columns, and the renamed columns under both names."""
+    """Returns a dict of the columns, with each renamed column under both names."""
     return {
         **columns,
         **{name: columns[key] for name, key in renamed if key in columns},
@@ -38,7 +38,7 @@ class ItemArrays(NamedTuple):
     Shapes, with one slot per item along the axis after the axes of lists:
         labels: `[*lists, items]` in the float dtype of the computation.
         exists: `[*lists, items]` bool, false at padding.
-        weights: `[*lists, items]`; None if items weigh the same.
+        weights: `[*lists, items]`; None if all items weigh the same.
         columns: `[*lists, items, …]` each.
         integer_labels: `[*lists, items]`, the labels as passed; None if they compare
             correctly as floats.
@@ -51,11 +51,11 @@ class ItemArrays(NamedTuple):
     integer_labels: jax.Array | None = None
 
     def columns_named(self, renamed: Renamed) -> "ItemArrays":
-        """Returns the items with columns under other names too."""
+        """Returns the items with some columns also under other names."""
         return self._replace(columns=columns_named(self.columns, renamed))
 
     def read(self) -> "ItemArrays":
-        """Returns `self`, which `RawItems.read` has already made."""
+        """Returns `self`: `RawItems.read` has already made these arrays."""
         return self
 
     def retrieved_items(self) -> "ItemArrays":
@@ -109,7 +109,7 @@ class RawItems:
     """
 
     labels: jax.Array
-    dtype: str  # of the computation, a float
+    dtype: str  # the float dtype of the computation
     mask: jax.Array | None = None
     weights: jax.Array | None = None
     retrieved: jax.Array | None = None
@@ -121,7 +121,7 @@ class RawItems:
         return label_dtype(self.labels, self.dtype)
 
     def columns_named(self, renamed: Renamed) -> "RawItems":
-        """Returns the items with columns under other names too."""
+        """Returns the items with some columns also under other names."""
         columns = columns_named(self.columns, renamed)
         return dataclasses.replace(self, columns=columns)
 
@@ -131,7 +131,7 @@ class RawItems:
         Slots without an item are 0, in gradients too, so padding cannot leak NaN.
 
         Args:
-            exists: `[*lists, items]` bool, which items exist; None to find out.
+            exists: `[*lists, items]` bool, true for items that exist; None to compute it.
         """
         dtype = jnp.dtype(self.dtype)
         labels, weights = self.labels.astype(dtype), self.weights

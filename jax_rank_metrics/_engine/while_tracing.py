@@ -22,8 +22,9 @@ def constant(
     jaxpr = jax.make_jaxpr(function)(*arguments)
     if any(isinstance(array, Tracer) for array in jaxpr.consts):
         return None
-    # Use a fresh thread, because the context of a trace belongs to its thread. It may hold
-    # an abstract mesh, which has no devices, or a mesh of devices that are not here.
+    # Use a fresh thread, because the context of a trace belongs to its thread. The context
+    # may hold an abstract mesh, which has no devices, or a mesh of devices that are not
+    # here.
     with ThreadPoolExecutor(1) as thread:
         has_x64 = bool(jax.config.jax_enable_x64)  # pyright: ignore
         return thread.submit(_computed, function, arguments, has_x64).result()

@@ -15,7 +15,7 @@ T = TypeVar("T")
 class PoolLayout(Protocol):
     """The layout of a pool's items in arrays, and reductions over each list.
 
-    Layouts inherit from it the definitions that hold for most of them.
+    Layouts inherit its methods that have a body, which are right for most layouts.
     """
 
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
@@ -45,7 +45,7 @@ class PoolLayout(Protocol):
         ...
 
     def cut_of_items(self, k: types.Cut) -> types.Cut:
-        """Broadcasts an array of one cutoff per list to items; other cutoffs stay."""
+        """Broadcasts an array of one cutoff per list to items; returns other cutoffs as is."""
         return self.broadcast_to_items(k) if isinstance(k, jax.Array) else k
 
     def largest(
@@ -55,7 +55,7 @@ class PoolLayout(Protocol):
 
         Args:
             x: One float per item.
-            exists: Bool, which slots hold an item.
+            exists: Bool, true for slots that hold an item.
             depth: The number of values wanted per list; None for all. A layout may
                 return more.
 
@@ -65,7 +65,7 @@ class PoolLayout(Protocol):
         ...
 
     def parts(self, items: T) -> list[tuple[T, "PoolLayout"]]:
-        """Returns the items in parts, with their layouts; list totals are sums over parts.
+        """Splits the items into parts with layouts; totals of lists are sums over the parts.
 
         Takes a pytree of arrays `[*lists, items, …]`.
         """
@@ -78,12 +78,12 @@ class PoolLayout(Protocol):
 
     @property
     def omits_unlisted(self) -> bool:
-        """True if unlisted items (label 0) have ranks, but their places are not held."""
+        """True if unlisted items (label 0) have ranks, but these ranks are not known."""
         return False
 
     @property
     def averaged_columns(self) -> tuple[str, ...]:
-        """The columns in which a slot that stands for many items holds their mean."""
+        """The columns in which a slot for many items holds the mean of these items."""
         return ()
 
     @property
@@ -94,8 +94,8 @@ class PoolLayout(Protocol):
     def over_devices(self, totals: T) -> T:
         """Sums totals that each device computed from its own items with `on_device`.
 
-        Takes a pytree of arrays `[*lists, …]`, and returns it unchanged if no list is cut
-        over devices.
+        Takes a pytree of arrays `[*lists, …]`, and returns it unchanged if no list is
+        sharded over devices.
         """
         return totals
 
@@ -105,7 +105,7 @@ class RankedLayout(PoolLayout, Protocol):
     """The layout of items in rank order, in which the items of a list are neighbours."""
 
     def first(self, x: jax.Array) -> jax.Array:
-        """Returns the first integer of each list, `[*lists]`; 0 or less if it is empty."""
+        """Returns the first integer of each list, `[*lists]`; 0 or less for an empty list."""
         ...
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:
@@ -139,8 +139,8 @@ class RankedLayout(PoolLayout, Protocol):
     ) -> jax.Array:
         """Reads numbers by rank, for the items of another layout of the same lists.
 
-        A list with the numbers 5 7 gives 5 7 7 to items of the ranks 1, 2 and 4: beyond
-        the end of a list, its last number is read, or 0 if it has none.
+        A list with the numbers 5 7 gives 5 7 7 to items of the ranks 1, 2 and 4: beyond the
+        end of a list, its last number is read, or 0 if the list is empty.
 
         Args:
             x: One number per slot of this layout.

@@ -1,4 +1,4 @@
-"""Lists as rows: whole, cut over devices, or with slots that stand for many items."""
+"""Lists as rows: whole, sharded, or with slots that stand for many items."""
 
 import functools
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ class Rows(base.RankedLayout):
 
 @pytrees.pytree("axis_name")
 class Sharded(base.PoolLayout):
-    """The layout of a pool whose items are cut over devices, `[*lists, local items]`.
+    """The layout of a pool with items sharded over devices, `[*lists, local items]`.
 
     Only totals of lists travel between devices, never items.
     """
@@ -124,7 +124,7 @@ class Sharded(base.PoolLayout):
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, Rows]:
-        """Returns the largest values of all devices, largest first, on each of them."""
+        """Returns the largest values of all devices, largest first, on every device."""
         items = x.shape[-1] * lax.axis_size(self.axis_name)
         depth = items if depth is None else min(depth, items)
         return ideal.largest(x, exists, depth, self.axis_name), Rows()
@@ -156,7 +156,7 @@ class CountedSlots(base.PoolLayout):
     Shapes:
         counts: `[*lists, slots]` int32, the number of items that each slot stands for.
         ranks: The number of items that can have a rank, static; None if places were
-            counted, so that not every rank is held.
+            counted, because then not every rank is held.
     """
 
     counts: jax.Array
@@ -164,7 +164,7 @@ class CountedSlots(base.PoolLayout):
 
     @property
     def has_whole_lists(self) -> bool:
-        """False: items are counted, not held."""
+        """False: slots hold counts of items, rather than the items."""
         return False
 
     def sum(self, x: jax.Array, trailing: int = 0) -> jax.Array:
@@ -174,7 +174,7 @@ class CountedSlots(base.PoolLayout):
         return Rows().sum(x.astype(dtype) * times, trailing)
 
     def max(self, x: jax.Array) -> jax.Array:
-        """Returns the largest of non-negative entries of each list."""
+        """Returns the largest entry of each list; entries must not be negative."""
         return Rows().max(jnp.where(self.counts > 0, x, 0))
 
     def broadcast_to_items(self, per_list: jax.Array) -> jax.Array:
@@ -214,8 +214,8 @@ class CatalogSlots(CountedSlots):
     other slot stands for one item or none.
 
     Attributes:
-        averaged: The columns in which unlisted items may differ. The last slot
-            holds their mean, from which sums of linear functions are exact.
+        averaged: The columns in which unlisted items may differ. The last slot holds the
+            means of these columns, from which sums of linear functions are exact.
     """
 
     averaged: tuple[str, ...] = ()
@@ -231,10 +231,10 @@ class CatalogSlots(CountedSlots):
         return self.ranks is None
 
     def parts(self, items: T) -> list[tuple[T, base.PoolLayout]]:
-        """Returns the listed items, and the slot of all others.
+        """Returns two parts: the listed items, and the slot of all other items.
 
-        For the compiler, the value of a function at the label 0 is a constant, so it mostly
-        leaves the second part out.
+        The value of a function at the label 0 is a constant, so the compiler mostly leaves
+        the second part out.
         """
         axis = self.counts.ndim - 1
 
@@ -249,7 +249,7 @@ class CatalogSlots(CountedSlots):
     def largest(
         self, x: jax.Array, exists: jax.Array, depth: int | None
     ) -> tuple[jax.Array, Rows]:
-        """Sorts the values of every list, largest first, the last slot repeated.
+        """Sorts the values of every list, largest first, with the last slot repeated.
 
         If the last slot stands for 3 items, the values 5 0 2 at depth 4 give 5 2 2 2.
         If places were counted, unlisted items are left out: their value must be 0.
@@ -275,13 +275,14 @@ def with_unlisted(
     """Adds a slot that stands for all unlisted items of a set.
 
     Args:
-        is_listed: `[*lists, relevant]` bool, which relevant items are in the set.
-        number: `[*lists]` int32, how many items the set has in all.
+        is_listed: `[*lists, relevant]` bool, true for relevant items that are in the set.
+        number: `[*lists]` int32, the number of all items of the set.
         ranks: See `CatalogSlots`.
         averaged: See `CatalogSlots`.
 
     Returns:
-        Which slots hold items, `[*lists, relevant + 1]` bool, and their layout.
+        `[*lists, relevant + 1]` bool, true for slots that hold items; and the layout of
+        these slots.
     """
     unlisted = (number - Rows().sum(is_listed))[..., None]
     counts = jnp.concatenate([is_listed.astype(jnp.int32), unlisted], axis=-1)

@@ -18,7 +18,7 @@ class Candidates:
     """Items ready to be compared, each array `[*lists, items]`.
 
     The first k items of a list are among the first k items of its parts. So parts can be
-    ranked separately, and then their candidates together.
+    ranked separately, and then the first k items of all parts together.
     """
 
     keys: jax.Array  # integers in the order of the scores, larger first
@@ -47,8 +47,8 @@ class Candidates:
     def tie_breaks(self, policy: policies.Policy) -> tuple[jax.Array, ...]:
         """Returns integers that order items of equal keys, larger first.
 
-        There are none if index order decides. Each is `[*lists, items]`, and the most
-        significant comes first.
+        The most significant comes first, `[*lists, items]` each. If index order decides,
+        there are none.
         """
         if policy.keeps_index_order:
             return ()
@@ -68,7 +68,7 @@ class RawCandidates(NamedTuple):
     """Scored items as passed, which are read when they are used; see `RawItems`."""
 
     scores: jax.Array  # [*lists, items]
-    items: RawItems | ItemArrays  # arrays may be shared by lists, and then broadcast
+    items: RawItems | ItemArrays  # arrays that lists share are broadcast
     first_id: jax.Array | int = 0  # the id of the first item
 
     def read(self) -> Candidates:
@@ -80,14 +80,14 @@ class RawCandidates(NamedTuple):
         return Candidates(keys, ids, items, self.scores.dtype.name)
 
     def ranked(self, keys: jax.Array, indices: jax.Array) -> Candidates:
-        """Gathers items with known keys, which also tell which of the items exist.
+        """Gathers items with known keys; the keys also tell if an item exists.
 
         Args:
             keys: `[*lists, chosen]`, from `read`.
             indices: `[*lists, chosen]`, along the axis of items.
         """
         assert isinstance(self.items, RawItems)
-        # Keys tell which items exist, so do not gather the arrays that would tell it too.
+        # Keys tell if items exist, so do not gather the arrays that tell the same.
         items = dataclasses.replace(self.items, mask=None, retrieved=None)
         items = items.at(indices).read(_keys.exists(keys))
         ids = indices + jnp.asarray(self.first_id, jnp.int32)

@@ -1,4 +1,4 @@
-"""The values of a pool in descending order, as the ideal ranking has them."""
+"""The values of a pool in descending order, which is the order of the ideal ranking."""
 
 import functools
 
@@ -9,8 +9,8 @@ from jax import lax
 from jax_rank_metrics._engine.ordering import keys, top_k
 from jax_rank_metrics._ground import arithmetic, meshes, types
 
-# Most labels are small whole numbers. If all are whole and at most this, they are counted,
-# not sorted.
+# Most labels are small whole numbers. If all numbers are whole and at most this one, they
+# are counted, not sorted.
 _MAX_COUNTED = 16
 
 
@@ -20,15 +20,15 @@ def largest(
     depth: int,
     items_axis: types.AxisNames | None = None,
 ) -> jax.Array:
-    """Returns the `depth` largest of non-negative floats in each list.
+    """Returns the `depth` largest floats of each list; floats are not negative.
 
     The values descend, and are 0 beyond the items of a list.
 
     Args:
         x: `[*lists, items]`.
-        exists: The same shape, which items to include.
-        depth: How many to return, at most the number of items.
-        items_axis: Mesh axes over whose devices the items of every list are cut.
+        exists: Bools of the same shape, true for the items to include.
+        depth: How many floats to return, at most the number of items.
+        items_axis: Mesh axes over which the items of every list are sharded.
     """
     return _descending(depth, items_axis, jnp.where(exists, x, -1))
 
@@ -96,11 +96,11 @@ def _largest(x: jax.Array, depth: int) -> jax.Array:
 
 
 def _counted(x: jax.Array, maximum: jax.Array, depth: int) -> jax.Array:
-    """Returns the `depth` largest of whole numbers from 1 to `maximum`, descending.
+    """Returns the `depth` largest whole numbers from 1 to `maximum`, descending.
 
     The number at rank r is the number of thresholds 1, 2, … that at least r items reach. In
-    [3, 1, 1], three items reach 1, one item reaches 2 and one item 3, which gives
-    [3, 1, 1]. Numbers below 1 become 0.
+    [1, 3, 1], three items reach 1, one item reaches 2 and one item reaches 3, so the result
+    is [3, 1, 1]. Numbers below 1 become 0.
     """
     shape = x[..., :depth].shape
     rank = lax.broadcasted_iota(jnp.int32, shape, x.ndim - 1) + 1

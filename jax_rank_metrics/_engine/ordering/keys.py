@@ -11,16 +11,16 @@ _FLOAT32_INFINITY = 0x7F800000  # the bits of inf
 
 
 def score_key(scores: jax.Array, exists: jax.Array) -> jax.Array:
-    """Returns integers in the order of the scores; larger ones rank first.
+    """Returns integers in the order of the scores; larger integers rank first.
 
-    NaN has the largest key, so that the first key of a ranked list tells if there is a NaN;
-    then come inf, finite scores and −inf, and last missing items, which have the least
-    integer. Integer scores of 32 bits and more may have the least integer too.
+    NaN has the largest key, so that the first key of a ranked list tells if there is a NaN.
+    Then come inf, finite scores and −inf. Missing items come last: their key is the least
+    integer, which may also be the key of an integer score of 32 bits or more.
 
     Keys must fit float32 digits, and NaN and missing items need digits besides all floats.
     So each float32 takes the key of its neighbour towards 0, which leaves the outermost
-    keys to NaN and missing items. 0 and the two floats next to it keep their keys, so the
-    two least floats above 0 share a key and tie, and likewise the two next to 0 below it.
+    keys to NaN and missing items. 0 and the two floats next to 0 keep their keys, so the
+    two least floats above 0 share a key and tie, and so do the two greatest floats below 0.
     """
     key, dtype = _exact_key(scores), jnp.dtype(scores.dtype)
     if _has_float32_key(dtype):
@@ -70,7 +70,7 @@ def _nan_key(dtype: DTypeLike) -> int:
 
 
 def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
-    """True for keys of NaN, for scores of a dtype; None for integer scores."""
+    """True for keys of NaN among scores of a float dtype; None for integer scores."""
     if not jnp.issubdtype(dtype, jnp.floating):
         return None
     if _has_float32_key(dtype):
@@ -81,10 +81,10 @@ def is_nan(key: jax.Array, dtype: DTypeLike) -> jax.Array | None:
 def score_bin(scores: jax.Array, bits: int) -> jax.Array:
     """Returns the bin of each score, from the leading bits of its key as float32.
 
-    Bins count from 0 in rank order: the first hold NaN and inf, and the last, below
-    `2**bits`, hold −inf. A bin holds scores of one sign and of nearly one size, so bins are
-    narrow whatever the scale of the scores is. Rounding to float32 swaps no two scores, so
-    a higher score is never in a later bin.
+    Bins count from 0 in rank order: the first bins hold NaN and inf, and the last bins, all
+    below `2**bits`, hold −inf. A bin holds scores of one sign and of nearly one size, so
+    bins are narrow whatever the scale of the scores is. Rounding to float32 swaps no two
+    scores, so a higher score is never in a later bin.
     """
     dtype = scores.dtype
     if not jnp.issubdtype(dtype, jnp.floating) or dtype.itemsize > 4:
@@ -98,7 +98,7 @@ def shares_least_key(dtype: DTypeLike) -> bool:
 
 
 def exists(key: jax.Array) -> jax.Array:
-    """True for keys of items that exist, for scores that have a digit."""
+    """True for keys of items that exist, if scores of this dtype have digits."""
     return key > jnp.iinfo(key.dtype).min
 
 
@@ -149,6 +149,6 @@ def floats_of_bits(bits: jax.Array, dtype: DTypeLike) -> jax.Array:
 
 
 def seeds_of(ids: jax.Array) -> jax.Array:
-    """Returns seeds `[*lists, 2]` uint32 from list ids, so hashes differ between lists."""
+    """Returns seeds `[*lists, 2]` uint32 of list ids, which make hashes of lists differ."""
     ids = ids.astype(jnp.uint32)
     return jnp.stack([arithmetic.mix(ids), arithmetic.mix(~ids)], axis=-1)

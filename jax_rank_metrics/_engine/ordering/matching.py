@@ -10,13 +10,13 @@ from jax_rank_metrics._ground import arithmetic, meshes
 
 
 class RanksInBoth(NamedTuple):
-    """The ranks of the ids of a first list, in this list and in a second list.
+    """The ranks that the ids of a first list have there and in a second list.
 
-    Ids below 0 and repetitions of an id have no rank; later ids move up.
+    Ids below 0 and repetitions of an id have no rank; the ids after them move up.
     """
 
     first_ranks: jax.Array  # [*lists, firsts] int32, from 1; 0 for ids without a rank
-    second_ranks: jax.Array  # [*lists, firsts] int32, of the same ids; 0 if absent
+    second_ranks: jax.Array  # [*lists, firsts] int32, for the same ids; 0 if absent
     first_length: jax.Array  # [*lists] int32, how many ranks the first list has
     second_length: jax.Array  # [*lists] int32, how many ranks the second list has
     max_length: int  # an upper bound of both lengths, static
@@ -28,7 +28,7 @@ class RanksInBoth(NamedTuple):
 
 
 def match(first: jax.Array, second: jax.Array) -> RanksInBoth:
-    """Finds every id of one list in another, by one sort of both together.
+    """Finds every id of one list in another list, by one sort of the ids of both.
 
     Args:
         first: `[*lists, firsts]` integers, below 0 in empty slots; `firsts` ≥ 1.
@@ -46,7 +46,7 @@ def match(first: jax.Array, second: jax.Array) -> RanksInBoth:
     is_first_occurrence = starts_id | (is_from_second & ~previous_is_from_second)
     is_first_occurrence = is_first_occurrence & (sorted_ids >= 0)  #      [T T T T T]
     # Number distinct ids in sorted order. At the number of an id, store its index in the
-    # second list, -1 if it is not there.
+    # second list, or -1 if that list lacks it.
     id_number = arithmetic.cumulative_count(starts_id) - 1  #            [0 0 1 2 2]
     index_in_second = scattered(  #                                       [1 - 0 - -]
         id_number, indices - firsts, is_first_occurrence & is_from_second, size
@@ -78,9 +78,9 @@ def scattered(
     """Scatters `values` into new lists `[*lists, size]`, -1 in all other slots.
 
     Args:
-        indices: `[*lists, items]`, distinct in each list where `where` holds.
+        indices: `[*lists, items]`, distinct in each list among values to put.
         values: `[*lists, items]` int32.
-        where: `[*lists, items]` bool, which values to put.
+        where: `[*lists, items]` bool, true for values to put.
         size: The length of the new lists.
     """
     empty = jnp.full((*indices.shape[:-1], size), -1, values.dtype)

@@ -1,4 +1,4 @@
-"""The order of rows, whose items may be cut over devices."""
+"""The order of the items of each row; items may be sharded over devices."""
 
 import jax
 import jax.numpy as jnp
@@ -22,14 +22,14 @@ def order_rows(
     """Orders the first `depth` ranks of every list.
 
     Args:
-        raw: Items of every list; if items are cut, the part of this device.
+        raw: Items of every list; if items are sharded, the items of this device.
         policy: How ties are broken.
         depth: How many ranks to order, or None for all.
-        items_axis: Mesh axes over whose devices the items of every list are cut.
+        items_axis: Mesh axes over which the items of every list are sharded.
 
     Returns:
         The items `[*lists, depth]` in rank order, missing items last; and `[*lists]` bool,
-        true if an item without a rank may tie with the last item that has one, or None if
+        true if an item beyond `depth` may tie with the last item within it, or None if
         every item has a rank.
     """
     size = raw.scores.shape[-1]
@@ -49,13 +49,14 @@ def order_rows(
 
 @jax.jit
 def order_all(raw: RawCandidates, lists: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns the indices of all items in rank order, −1 for missing ones, and their keys.
+    """Returns the indices and the keys of all items in rank order.
 
-    Both are `[*lists, items]`; items that tie stand in index order.
+    Both are `[*lists, items]`; missing items have the index −1, and tied items are in index
+    order.
 
     Args:
         raw: All items of every list.
-        lists: `[*lists]`, cut over devices as the lists are.
+        lists: `[*lists]`, sharded over devices in the same way as the lists.
     """
 
     def order_shard(raw: RawCandidates) -> tuple[jax.Array, jax.Array]:
@@ -68,7 +69,7 @@ def order_all(raw: RawCandidates, lists: jax.Array) -> tuple[jax.Array, jax.Arra
 def _order_by_parts(
     raw: RawCandidates, policy: Policy, depth: int, num_parts: int
 ) -> tuple[Candidates, jax.Array | None]:
-    """Computes `order_rows` by ordering the parts of lists, and then their candidates."""
+    """Computes `order_rows`: orders parts of lists, then the first items of all parts."""
     axis = raw.scores.ndim - 1
 
     def split(x: jax.Array) -> jax.Array:
@@ -124,12 +125,12 @@ def _top_ranks(
 ) -> tuple[Candidates, jax.Array]:
     """Gathers the items of the first `depth` ranks, for scores that have a digit.
 
-    A top-k leaves ties in index order. If the policy wants another order, a branch puts
-    them into it.
+    A top-k leaves ties in index order. If the policy wants another order, a branch reorders
+    tied items.
 
     Returns:
-        The items `[*lists, depth]`, and whether a tie may reach beyond the last of them,
-        `[*lists]` bool.
+        The items `[*lists, depth]`; and `[*lists]` bool, true if items beyond these may tie
+        with the last of them.
     """
     # Find one rank more than asked for, to see if it ties with the last rank.
     keys, indices = lax.platform_dependent(
@@ -150,7 +151,7 @@ def _top_ranks(
             return _settled(candidates, policy, keys)
         return sort.sort_by(candidates.sort_keys(policy))[1][..., :depth]
 
-    # Items that tie have the same key, so that only their indices change.
+    # Items that tie have the same key, so only the indices change.
     indices = lax.cond(meshes.unvmap_any(is_tied), settle, lambda: indices)
     return raw.ranked(keys, indices), straddles
 
@@ -168,8 +169,8 @@ def _top_keys_by_digits(raw: RawCandidates, depth: int) -> tuple[jax.Array, jax.
 def _settled(candidates: Candidates, policy: Policy, keys: jax.Array) -> jax.Array:
     """Returns the indices of the first ranks, whose keys are known.
 
-    All items above the last key have a rank. Hashes decide which of the items that share
-    the last key have one. Then the few chosen items are sorted by all keys.
+    All items above the last key are among the first ranks. Hashes choose between the items
+    that share the last key. Then the few chosen items are sorted by all keys.
     """
     last = keys[..., -1:]
     (hashes,) = candidates.tie_breaks(policy)

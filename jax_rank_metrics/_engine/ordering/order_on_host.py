@@ -11,8 +11,8 @@ _LEAST = 2.0**-149  # the least float32 above 0
 def comparable(scores: np.ndarray) -> np.ndarray:
     """Returns scores that tie on the host whenever they tie as float32 on devices.
 
-    On devices, the two least floats above 0 share a key, and likewise the two next to 0
-    below it; see `keys.score_key`.
+    On devices, the two least floats above 0 share a key, and so do the two greatest floats
+    below 0; see `keys.score_key`.
     """
     is_second = np.abs(scores) == 2 * _LEAST
     return np.where(is_second, scores / 2, scores) if is_second.any() else scores
@@ -21,16 +21,16 @@ def comparable(scores: np.ndarray) -> np.ndarray:
 def count_places(
     lists: Sequence[np.ndarray], scores: np.ndarray, starts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Counts, for each item, the scores of its list above its score, and equal to it.
+    """Counts, for each item, the scores of its list that are above or equal to its score.
 
-    NumPy sorts floats several times as fast as it can sort indices by them, so each list
-    is sorted by itself and the items are looked up in it. With the list 4 7 9 7 7, items
-    of the scores 7 and 4 have `above` 1 4 and `tied` 3 1.
+    NumPy sorts floats several times faster than it sorts indices by floats, so the scores
+    of each list are sorted, and the items are looked up in them. With the list 4 7 9 7 7,
+    items of the scores 7 and 4 have `above` 1 4 and `tied` 3 1.
 
     Args:
         lists: The scores of all items of each list, in any order, not NaN.
         scores: `[items]`, the scores of the items to place, list after list.
-        starts: `[lists + 1]`, where the items of each list begin, and the end.
+        starts: `[lists + 1]`, the index at which the items of each list begin, and the end.
 
     Returns:
         above: `[items]` int32.
@@ -49,7 +49,7 @@ def count_places(
 
 
 def best_rows(values: np.ndarray, lists: Sequence[slice]) -> np.ndarray:
-    """Returns the rows of all lists, list after list, each by falling value.
+    """Returns the rows of all lists, list after list, and in each list by falling value.
 
     Args:
         values: `[rows]`, not NaN.
@@ -70,7 +70,7 @@ def in_rank_order(lists: np.ndarray, above: np.ndarray) -> np.ndarray:
 
 
 def best_first(scores: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Returns the indices that sort each row by falling score, ties by rising id.
+    """Returns the indices that sort each row by falling score, and ties by rising id.
 
     Args:
         scores: `[lists, items]`.
@@ -91,8 +91,8 @@ def by_columns(
 
     Nulls come last; the first column must have no nulls.
 
-    A lazy frame stays lazy. If stable, rows that are equal in these columns stay in order,
-    which takes twice as long.
+    A lazy frame stays lazy. If `is_stable`, rows that are equal in these columns keep their
+    order, which takes twice as long.
     """
     # Polars takes twice as long if nulls must come last in the first column, too.
     nulls_last = [False, *(True for _ in keys[1:])]

@@ -1,4 +1,4 @@
-"""Counts the items around a few targets of the same lists, without ordering all items."""
+"""Counts the items above and around a few target items, without ordering all items."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,46 +14,45 @@ from jax_rank_metrics._engine.ordering.candidates import Candidates
 from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._ground import arithmetic, meshes
 
-# The integers by which items are ordered, the most significant first; arrays that
-# broadcast with `[*lists, items]` each.
+# The integers by which items are ordered, the most significant first. Each array broadcasts
+# with `[*lists, items]`.
 Levels = Sequence[jax.Array]
 Comparison = Callable[[Levels, Levels], jax.Array]
 
-# Counting the items above this many targets takes a CPU as long as sorting all items.
+# For this many targets, a CPU counts the items above in the time of sorting all items.
 MAX_COUNTED = 40
 
-# Up to this many targets are counted without a loop. A CPU then writes the comparisons with
-# each target to memory, so it counts without a loop only up to these numbers of items in
-# all lists: for one target, and for a few.
+# Items are counted without a loop for up to this many targets. A CPU then writes the
+# comparisons with each target to memory, so it does this only up to these numbers of items
+# in all lists: the first for one target, the second for a few.
 _FEW_TARGETS = 4
 _FEW_ITEMS = 2**22, 2**18
 
-# With fewer items than this in a list, a float32 counts exactly.
+# If a list has fewer items than this, a float32 counts them exactly.
 _EXACT = 2**24
 
 
 class Outranking(NamedTuple):
-    """The numbers of items around each target, `[*lists, targets]` int32, and of NaN.
+    """Counts of items around each target, `[*lists, targets]` int32, and of NaN scores.
 
-    In the list of scores 9 7 7 4, the second 7 has 1 item above it, 2 items equal to it
-    and, if ties are in index order, 2 items before it. For targets that do not exist, the
-    numbers mean nothing.
+    In the list of scores 9 7 7 4, the second 7 has the counts 1 above, 2 equal and, if ties
+    are in index order, 2 before. For targets that do not exist, the numbers mean nothing.
     """
 
     above: jax.Array  # items with better scores
-    equal: jax.Array  # items with equal scores, itself included
-    before: jax.Array  # items that precede it in the definite order of the tie policy
+    equal: jax.Array  # items with equal scores, the target included
+    before: jax.Array  # items that precede the target in the order of the tie policy
     nans: jax.Array  # [*lists, 1], above 0 if the score of an item is NaN
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...]) -> "Outranking":
-        """Returns the numbers for targets of this shape if there are no items."""
+        """Returns the counts for targets of this shape if there are no items."""
         zeros = jnp.zeros(shape, jnp.int32)
         return cls(zeros, zeros, zeros, jnp.zeros((*shape[:-1], 1), jnp.int32))
 
 
 def is_loop_free(num_targets: int, num_items: int) -> bool:
-    """True if targets are so few that a CPU counts for all of them without a loop.
+    """True if targets are so few that a CPU counts items without a loop over targets.
 
     Args:
         num_targets: The number of targets in each list.
@@ -71,13 +70,14 @@ def outranking(
     Few targets are counted without a loop. For more targets, items are counted for one
     target after the other, so that scores are read once for each. A CPU counts a part of
     the items at a time, for the targets that exist in some list; if there are many targets,
-    it looks them up in a sort of all scores. Accelerators always count: to look up a target
-    takes a dozen gathers, and they read thousands of scores in the time of each.
+    a CPU looks targets up in a sort of all scores. Accelerators always count: looking up a
+    target takes a dozen gathers, and in the time of one gather they read thousands of
+    scores.
 
     Args:
         targets: `[*lists, targets]`, from anywhere in the lists.
         items: `[*lists, items]`, all or a part of the lists.
-        is_member: `[*lists, targets]` bool, which targets are among `items`.
+        is_member: `[*lists, targets]` bool, true for targets that are among `items`.
         policy: How ties are broken.
     """
     num_targets, on_cpu = targets.keys.shape[-1], None
@@ -100,7 +100,7 @@ def _outranking(
     items: Candidates,
     is_member: jax.Array,
 ) -> Outranking:
-    """Counts items by a method; compares tie-breaks only if any items tie."""
+    """Counts items by a method, and compares tie-breaks only if any items tie."""
     is_sorting, count = method == "sorted", _count_each
     if method == "at once":
         count = _count_at_once
@@ -112,7 +112,7 @@ def _outranking(
         count = partial(outranking_cpu.count_in_parts, num_targets)
     keys = outranking_cpu.descending(items.keys) if is_sorting else items.keys
     above, through = count([targets.keys], [keys], _precedes, _precedes_or_equals)
-    # Zeros that vary over the same mesh axes.
+    # Zeros that vary over the same mesh axes as `above`.
     nans, size = 0 * jnp.sum(above, axis=-1, keepdims=True), keys.shape[-1]
     is_nan = _keys.is_nan(keys[..., :1] if is_sorting else keys, items.dtype)
     if is_nan is not None:
@@ -157,13 +157,13 @@ def _outranking(
 
 
 def _count_unless_nan(flags: Sequence[jax.Array], is_nan: jax.Array) -> list[jax.Array]:
-    """Counts two flags of items, and finds NaN by the same sum, to which it adds NaN.
+    """Counts two flags of items, and finds NaN: items with NaN add NaN to the same sum.
 
     If lists are short enough, both counts are digits of one sum.
 
     Returns:
-        The two counts, which are 0 if an item is NaN; and 1 if an item is NaN, else 0.
-        `[*lists, 1]` int32 each.
+        The two counts, which are 0 if any item is NaN; and a third number, which is 1 if
+        any item is NaN, else 0. Each is `[*lists, 1]` int32.
     """
     digit = is_nan.shape[-1].bit_length()
     is_short = 2 * digit <= _EXACT.bit_length() - 1

@@ -1,4 +1,4 @@
-"""Counts on CPU: in parts that fit the cache, or by looking up targets in a sort."""
+"""Counts on CPU, in parts that fit the cache, or by looking targets up in a sort."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,11 +10,11 @@ from jax import lax
 from jax_rank_metrics._engine.ordering import sort_cpu
 from jax_rank_metrics._ground import arithmetic, meshes
 
-# The most items of a part, of all lists and of each list, so that a core's cache holds it.
-# A float32 holds two counts of at most 2,048 items exactly.
+# The largest number of items in a part, of all lists together and of each list, so that a
+# core's cache holds the part. A float32 holds two counts of at most 2,048 items exactly.
 _PART, _LIST_PART = 2**19, 2048
 
-# With fewer lists, a part would take less time than a step of a loop.
+# If there are fewer lists, counting a part takes less time than a step of a loop.
 _LEAST_LISTS = 32
 
 
@@ -34,8 +34,8 @@ def count_in_parts(
 ) -> list[jax.Array]:
     """Counts the items for which comparisons with each target hold, a part at a time.
 
-    A part is read once for each target, from the cache. All its comparisons with a target
-    are counted in one sum, whose digits are the counts.
+    A part is read once for each target, from the cache. All comparisons of a part with a
+    target are counted in one sum, whose digits are the counts.
 
     Args:
         num_targets: How many targets to count for; the counts of further targets are 0.
@@ -51,7 +51,7 @@ def count_in_parts(
     def add(
         counts: list[jax.Array], start: jax.Array | int, length: int
     ) -> list[jax.Array]:
-        # Without the barrier, XLA would cut the part again for each target of the loop.
+        # Without the barrier, XLA would slice the part again for each target of the loop.
         in_part = lax.optimization_barrier(
             [lax.dynamic_slice_in_dim(level, start, length, -1) for level in levels]
         )
@@ -95,7 +95,8 @@ def count_sorted(
 ) -> list[jax.Array]:
     """Counts the items for which comparisons with each target hold, by binary search.
 
-    In the list of scores 9 7 7 4, one score precedes a 7, and three precede or equal it.
+    In the list of scores 9 7 7 4, one score precedes a 7, and three scores precede or equal
+    it.
 
     Args:
         target_levels: `[*lists, targets]` each.
@@ -107,8 +108,8 @@ def count_sorted(
     num_steps = size.bit_length()
 
     def step(number: jax.Array, counts: list[jax.Array]) -> list[jax.Array]:
-        # From the largest power of two down, add it to a count if the comparison holds for
-        # the last item that the count would then include.
+        # From the largest power of two down, add each power to a count if the comparison
+        # holds for the last item that the count would then include.
         power = 1 << (num_steps - 1 - number)
         return [
             jnp.where(is_counted(compare, count + power), count + power, count)

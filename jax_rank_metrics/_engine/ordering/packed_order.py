@@ -24,7 +24,7 @@ def index_in_list(segment_ids: jax.Array) -> jax.Array:
 def largest_packed(
     x: jax.Array, exists: jax.Array, segment_ids: jax.Array
 ) -> jax.Array:
-    """Sorts non-negative floats `[items]`, descending in each list; missing ones are 0."""
+    """Sorts non-negative floats `[items]`, descending per list; missing items give 0."""
     return _descending(jnp.where(exists, x, -1), segment_ids)
 
 
@@ -85,11 +85,11 @@ def _by_each_key(segment_ids: jax.Array, *keys: jax.Array) -> jax.Array:
 def _one_sort_on_cpu(
     starts: jax.Array,
 ) -> Callable[[jax.Array, jax.Array], jax.Array] | None:
-    """Makes a sort by segment ids and one key; None if no bits are left for indices.
+    """Returns a sort by segment ids and one key; None if no bits are left for indices.
 
-    Segment ids mostly ascend already. Then, unless a list is too long, a segment id, a key
-    and an index in the list fit into one int64; the sort is quick, because lists are in
-    order already.
+    Segment ids mostly ascend already. If they do and no list is too long, a segment id, a
+    key and an index in the list fit into one int64. This sort is quick, because the lists
+    are in order.
     """
     bits = 31 - starts.shape[0].bit_length()  # bits left for an index in a list
     if bits <= 0:

@@ -1,4 +1,4 @@
-"""Tie policies: what the order of items with equal scores means."""
+"""Tie policies, which say how items with equal scores are ordered, if at all."""
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,8 @@ class Policy:
             if nothing ties, and "tied" if the order within tie groups is unknown. "tied" is
             also the policy of a call in which nothing reads this order.
         seeds: `[*lists, 2]` uint32, which make hashes differ between lists: random seeds,
-            or the seeds of users. None if hashes do not differ, or no seeds are drawn yet.
+            or the seeds of users. None if hashes do not differ between lists, or if no
+            seeds were drawn yet.
     """
 
     name: str | None
@@ -67,8 +68,8 @@ class Policy:
     def hashes_own_index(self) -> bool:
         """True if tied items are ordered by a hash of their indices in their own list.
 
-        This is so without a key: a list is then ordered in the same way wherever it
-        stands in a packed array. With a key, the index in the array serves as well.
+        This is so for policies without a random key: a list then has the same order
+        wherever it is in a packed array. With a key, the index in the array serves as well.
         """
         return self.name in (None, "expected")
 
@@ -80,7 +81,7 @@ class Policy:
     def drawn(self, key: jax.Array | None, lists: tuple[int, ...]) -> "Policy":
         """Returns the policy with new seeds for every list, if it is random.
 
-        Seeds that it already has are kept.
+        Seeds that the policy already has are kept.
         """
         if self.name != "random" or self.seeds is not None:
             return self

@@ -23,13 +23,13 @@ def sort_by(
         last_is_hash: True if the last key is a hash that breaks ties.
 
     Returns:
-        The first key in sorted order, the index that every item came from, and the
-        payload in sorted order.
+        The first key in sorted order, the index from which every item came, and the payload
+        in sorted order.
     """
     if keys[0].shape[-1] == 1:
         return (keys[0], jnp.zeros(keys[0].shape, jnp.int32), *payload)
-    # The complement of a key ascends when the key descends. Unlike its negative, it does
-    # so for the least integer too.
+    # The complement of a key ascends when the key descends. Unlike the negative of a key,
+    # it does so for the least integer too.
     ascending = [~key for key in keys]
 
     def by_one_operand(*operands: jax.Array) -> tuple[jax.Array, ...]:

@@ -11,13 +11,13 @@ from jax import lax
 from jax_rank_metrics._engine.ordering.policies import HASH_BITS
 from jax_rank_metrics._ground import arithmetic, meshes
 
-# From this many items on, a sort is cut into chunks that cores share. There are more
-# chunks than cores, because XLA does not distribute them evenly; but no more than
-# `_MAX_CHUNKS`, because each is a sort to compile.
+# From this many items on, a sort is split into chunks that cores share. There are more
+# chunks than cores, because XLA does not distribute chunks evenly; but there are at most
+# `_MAX_CHUNKS`, because each chunk is one more sort to compile.
 CHUNKED_FROM = 2**18
 _MAX_CHUNKS = 16
 
-# The bits of 64 that are left for an index beside a key of 32 bits and a hash.
+# Of 64 bits, those that a key of 32 bits and a hash leave for an index.
 _INDEX_BITS = 32 - HASH_BITS
 
 
@@ -27,10 +27,11 @@ def order(
     """Sorts int32 keys `[*lists, items]`, ascending and stable.
 
     Packs a key and an index into one int64, and sorts by one key after the other, the
-    least significant first. A key, a hash and an index of a short list fit together.
+    least significant first. If lists are short, a key, a hash and an index fit into one
+    int64, so one sort is enough.
 
     Returns:
-        The first key in sorted order, and the indices that items came from.
+        The first key in sorted order, and the indices from which items came.
     """
     iota = lax.broadcasted_iota(jnp.int32, keys[0].shape, keys[0].ndim - 1)
     first, size = keys[0], keys[0].shape[-1]
@@ -67,8 +68,8 @@ def sort_in_chunks(x: jax.Array, sources: Sequence[jax.Array]) -> jax.Array:
 
     Args:
         x: `[*lists, items]`.
-        sources: The arrays from which `x` was computed. Their types tell if it is
-            device-local; reshaping a sharded array would move it between devices.
+        sources: The arrays from which `x` was computed. Their types tell if `x` is
+            device-local; reshaping a sharded array would move its data between devices.
     """
     is_static = all(isinstance(size, int) for size in x.shape)
     if (

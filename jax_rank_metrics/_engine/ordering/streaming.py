@@ -15,9 +15,9 @@ from jax_rank_metrics._engine.ordering.policies import Policy
 from jax_rank_metrics._engine.ordering.sort import sort_by
 from jax_rank_metrics._ground import arithmetic, meshes, types
 
-# Adds up items. Takes candidates `[*lists, items]`; bools, which of them to add up; and the
-# id of the first one if ids are consecutive, else None. Returns a pytree of totals
-# `[*lists, …]`, such as the number of items with each label.
+# Adds up items. Takes candidates `[*lists, items]`; bools, true for the candidates to add
+# up; and the id of the first candidate if ids are consecutive, else None. Returns a pytree
+# of totals `[*lists, …]`, such as the number of items with each label.
 CountFn = Callable[[Candidates, jax.Array, jax.Array | None], Any]
 
 
@@ -28,8 +28,8 @@ class BestSoFar(NamedTuple):
         best: `[*lists, depth]`, in any order, except that items that exist come first, and
             items that tie in all but their ids are in the order of ids. Labels are 0 if
             nothing reads them.
-        dropped: `[*lists]` int32, how many other items so far tie with the last item of
-            `best`; or the totals of these items that a `CountFn` returns.
+        dropped: `[*lists]` int32, how many items so far are not in `best` but tie with its
+            last item; or the totals of these items that a `CountFn` returns.
     """
 
     best: Candidates
@@ -42,14 +42,14 @@ class BestSoFar(NamedTuple):
         length: jax.Array,
         count_fn: CountFn | None = None,
     ) -> "BestSoFar":
-        """Returns the best so far after a further block, whose ids must all be larger.
+        """Returns the best items after one more block, whose ids must all be larger.
 
         Args:
             block: The items of the block.
             policy: How ties are broken.
             length: `[*lists]`, the number of items so far, including the block.
-            count_fn: Adds up `dropped` items, by labels that are then kept; None counts
-                them.
+            count_fn: Adds up `dropped` items; labels are then kept for it. If None, these
+                items are counted.
         """
         depth = self.best.keys.shape[-1]
         if top_k.is_faster(block.scores, depth) and _keys.has_digit(block.scores.dtype):
@@ -61,7 +61,7 @@ class BestSoFar(NamedTuple):
         last_key = _last_key(best)
         still_dropped = self._dropped_if_last(last_key)
 
-        # Count over the whole block only if a tie was cut off.
+        # Count over the whole block only if items that tie with the last item were dropped.
         def count_dropped() -> jax.Array:
             so_far, kept = (
                 _count(candidates, last_key, count_fn)
@@ -71,7 +71,7 @@ class BestSoFar(NamedTuple):
             added = _count(block.read(), last_key, count_fn, first_id)
             return jax.tree.map(lambda x, y, z: x + y - z, so_far, added, kept)
 
-        # x − x: zeros that vary over the mesh axes of x.
+        # x − x is zeros that vary over the mesh axes of x.
         zeros = jax.tree.map(lambda x: x - x, still_dropped)
         dropped = lax.cond(drops_ties, count_dropped, lambda: zeros)
         return BestSoFar(best, jax.tree.map(jnp.add, still_dropped, dropped))
@@ -117,16 +117,17 @@ class BestSoFar(NamedTuple):
         """Finds the first ranks of scores that have a digit.
 
         Returns:
-            Indices `[*lists, depth]` into the best so far, followed by the block; and a
-            bool scalar, true if an item that ties with the last of them may be dropped.
+            Indices `[*lists, depth]` into the best items so far, followed by the block; and
+            a bool scalar, true if an item that ties with the last chosen item may be
+            dropped.
         """
         depth, candidates = self.best.keys.shape[-1], block.read()
 
         def digit(candidates: Candidates) -> jax.Array:
             return _keys.digit(candidates.keys, candidates.dtype)
 
-        # Items below the last of the best cannot enter it. They all get −inf, because a CPU
-        # is quick to skip equal numbers.
+        # Items below the last of the best items cannot be chosen. They all get −inf,
+        # because a CPU is quick to skip equal numbers.
         competes = candidates.keys >= _last_key(self.best)
         digits = jnp.where(competes, digit(candidates), -jnp.inf)
         # Find one rank more than asked for, to see if it ties with the last rank.
@@ -163,8 +164,8 @@ class BestSoFar(NamedTuple):
             block.read(),
         )
         exists = candidates.items.exists
-        # Items below the last of the best cannot enter it. They all get the least keys,
-        # because a CPU is quick to sort equal keys. The second key also tells them from
+        # Items below the last of the best items cannot be chosen. They all get the least
+        # keys, because a CPU is quick to sort equal keys. The second key tells them from
         # items whose score is the least integer.
         competes = exists & (candidates.keys >= _last_key(self.best))
         tie_breaks = candidates.tie_breaks(policy) or (exists.astype(jnp.int32),)
@@ -182,7 +183,7 @@ class BestSoFar(NamedTuple):
         length: jax.Array,
         keeps_labels: bool,
     ) -> Candidates:
-        """Gathers items by indices into the best so far, followed by the block."""
+        """Gathers items by indices into the best items so far, followed by the block."""
         depth = indices.shape[-1]
         is_new, exists = indices >= depth, arithmetic.iota(indices) < length[..., None]
         in_best = jnp.minimum(indices, depth - 1)
@@ -212,7 +213,7 @@ def _count(
     count_fn: CountFn | None,
     first_id: jax.Array | None = None,
 ) -> Any:
-    """Counts the items of each list that have a key `[*lists, 1]`, or adds them up."""
+    """Counts the items that have their list's `key`, `[*lists, 1]`, or adds them up."""
     has_key = (candidates.keys == key) & candidates.items.exists
     if count_fn is None:
         return arithmetic.count(has_key)

@@ -2,8 +2,8 @@
 
 On CPU, `lax.top_k` compares the bits of floats, even of NaN, as integers that are stored as
 sign and magnitude. All other code must compare such floats as integers too, because a
-comparison of floats would flush subnormals, and has no order of NaN. For short lists,
-`lax.top_k` takes several times as long per item as for long ones, so one maximum is found
+comparison of floats would flush subnormals and cannot order NaN. In short lists,
+`lax.top_k` takes several times as long per item as in long lists, so one maximum is found
 after the other instead.
 """
 
@@ -45,11 +45,11 @@ def is_long(size: int, depth: int) -> bool:
 def num_parts(x: jax.Array, depth: int) -> int:
     """Returns the number of parts into which to split each list before it is ordered.
 
-    XLA gathers every score of an axis that it sorts. If XLA may have cut items over
-    devices, in ways that types do not tell, there is one part per device: the first
-    `depth` items of each part are found on their device, and only these travel. There is
-    one part if XLA cannot have cut items, if the parts would be unequal, or if `depth` is
-    not a small share of a part.
+    XLA gathers every score of an axis that it sorts. If XLA may have sharded the items over
+    devices, which types do not tell, there is one part per device: the first `depth` items
+    of each part are found on its device, and only these items travel. There is one part in
+    all if XLA cannot have sharded the items, if the parts would be unequal, or if `depth`
+    is not a small share of a part.
     """
     shards, size = meshes.auto_shards(x), x.shape[-1]
     if shards == 1 or size % shards or depth * shards > TOP_K_SHARE * size:
@@ -62,7 +62,7 @@ def first_true(x: jax.Array, number: int) -> jax.Array:
 
     Args:
         x: `[*lists, items]` bool.
-        number: How many to look for; `[*lists, number]` int32 are returned.
+        number: How many true entries to look for; the result is `[*lists, number]` int32.
     """
     flags, indices = top_k(x.astype(jnp.float32), number)
     return jnp.where(flags > 0, indices, -1)
@@ -75,9 +75,9 @@ def top_k(
 
     Args:
         x: `[*lists, items]` float32 without NaN.
-        depth: How many to find, at most the number of items.
-        before: `[*lists, few]`, values that stand before the values of `x` in each list,
-            if there are any.
+        depth: How many values to find, at most the number of items.
+        before: `[*lists, few]`, values that precede the values of `x` in each list, if there
+            are any.
 
     Returns:
         The values in descending order, and their indices: `[*lists, depth]` each. The
@@ -124,10 +124,10 @@ def top_integers_on_cpu(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]
 
 def plain_top_k(x: jax.Array, depth: int) -> tuple[jax.Array, jax.Array]:
     """Finds the largest values as `top_k` does, on every platform in the same way."""
-    # XLA recognises its top-k as a sort whose result is sliced. A further slice of the
-    # result would be merged into that slice and hide it, and the whole list would be
-    # sorted. There are two barriers because XLA's partitioner aborts if one barrier takes
-    # both results of a top-k.
+    # XLA recognises a top-k as a sort whose result is sliced. A further slice of the result
+    # would be merged into that slice, so XLA would not recognise the top-k, and would sort
+    # the whole list. There are two barriers because XLA's partitioner aborts if one barrier
+    # takes both results of a top-k.
     values, indices = lax.top_k(x, depth)
     return lax.optimization_barrier(values), lax.optimization_barrier(indices)
 
@@ -161,8 +161,9 @@ def _top_k_by_blocks(
     gathers_blocks: bool = False,
 ) -> tuple[jax.Array, jax.Array]:
     # The top items lie in the `depth` blocks with the largest maxima, or in the ends that
-    # are too short for a block: any other block has `depth` maxima before its items. These
-    # blocks are searched in index order, so that the lowest index wins ties here too.
+    # are too short for a block: the items of any other block come after these `depth`
+    # maxima. The blocks are searched in index order, so that the lowest index wins ties
+    # here too.
     blocked = x.shape[-1] // block * block
     blocks = x[..., :blocked].reshape((*x.shape[:-1], blocked // block, block))
     _, block_ids = plain_top_k(maxima(blocks), depth)
@@ -209,7 +210,7 @@ def _indices_by_maxima(x: jax.Array, depth: int) -> jax.Array:
     """Returns the indices of a top-k of float32, lower indices first among equal numbers.
 
     An integer and an index are packed into one whole number, integer · width − index, as
-    a float64. Each step finds the largest number below the one before.
+    a float64. Each step finds the largest number below the number of the step before.
     """
     # A power of two, so that nothing is rounded.
     width = 1 << x.shape[-1].bit_length()

@@ -1,4 +1,4 @@
-"""The places of items by a value, and counts of smaller values in ranges of slots."""
+"""The places of items ranked by a value, and counts of smaller values in slot ranges."""
 
 from typing import NamedTuple
 
@@ -86,7 +86,8 @@ def count_smaller(
         lacks_bit = ((permuted_level >> bit) & 1) == 0
         lacking_so_far = arithmetic.cumulative_count(lacks_bit)
         num_lacking = lacking_so_far[..., -1:]
-        # Count the items before each bound that lack the bit, and the items that have it.
+        # For each bound, count the items before the bound that lack the bit, and then the
+        # items before the bound that have it.
         num_lacking_before = [
             jnp.where(
                 bound > 0, arithmetic.take(lacking_so_far, jnp.maximum(bound - 1, 0)), 0

@@ -1,8 +1,8 @@
-"""The first stop of a user whom each item stops by chance.
+"""The first stop of a user whom each item stops with some probability.
 
 In a random order of t tied items, let S_j be the probability that one of the first j stops
-the user. Add one more item, which stops the user with the chance s. It is among the first j
-of the t + 1 items with the probability j / (t + 1), so that
+the user. Add one more item, which stops the user with the chance s. The new item is among
+the first j of the t + 1 items with the probability j / (t + 1), so
 
     S_j ← S_j + j / (t + 1) · (s + (1 − s)·S_{j−1} − S_j).
 
@@ -42,8 +42,8 @@ def _with_item(
     Args:
         sums: The sums.
         sums_before: The sums at j − 1.
-        share: The probability that the item is among the first j. More than 1 for j beyond
-            the number of items, and then read as 1; 0 if no item is added.
+        share: The probability that the item is among the first j. If j exceeds the number
+            of items, this is more than 1 and read as 1; it is 0 if no item is added.
         item: The chance of the item to stop the user; and its value, if items have values.
     """
     share, (chance, *value) = jnp.minimum(share, 1), item
@@ -67,7 +67,7 @@ def of_group(
     Args:
         layout: The layout of the items.
         ranks: How many of the first items to return numbers for.
-        exists: `[*lists, items]` bool, which items are in the group.
+        exists: `[*lists, items]` bool, true for items of the group.
         items: `[*lists, items]`, the probability that an item of the group stops the
             user; and its value, if items have values. Both are 0 for other items.
     """
@@ -126,10 +126,10 @@ def stop_chances(
     Args:
         layout: The layout of the items.
         stop: `[*lists, held]`, the probability that a user who reads an item stops.
-        continues: `[*lists, held]` bool, which items tie with the item before; None if no
-            items tie.
-        group: `of_group` of the tie group across the cut, and which items held belong to
-            it; None if every group is complete.
+        continues: `[*lists, held]` bool, true for items that tie with the item before; None
+            if no items tie.
+        group: The result of `of_group` for the tie group across the cut, and bools, true
+            for the items held that are in this group; None if every group is complete.
         values: `[*lists, held]`, the value of each item; or nothing.
     """
     # The log-probability of passing each item. It is −200, not −∞, at a certain stop:
@@ -176,8 +176,9 @@ def _in_groups(
     is_few = stop.shape[-1] <= place.FEW_RANKS
     start, end = (few_ranks_cpu if is_few else tie_groups).bounds_of_runs(continues)
     offset, sizes = arithmetic.iota(stop) - start, end - start + 1
-    # If there are few items, add each. If there are many, rounding errors would add up: add
-    # only the items that can stop a user, after moving them to the first slots of a group.
+    # If there are few items, add every item. If there are many, rounding errors would add
+    # up, so add only the items that can stop a user, after moving them to the first slots
+    # of their group.
     stops, blank_totals = sizes, [jnp.zeros_like(value) for value in values]
     if not is_few:
         is_stop = (stop > 0).astype(jnp.int32)
@@ -227,10 +228,10 @@ def expected(
 ) -> tuple[jax.Array, jax.Array]:
     """Returns the mean of `position_fn` at the stop, and the chance of no stop by each k.
 
-    If items have values, the first is the sum of `worth` times `position_fn`.
+    If items have values, the first result is the sum of `worth` times `position_fn`.
 
     Args:
-        worth: From `stop_chances` with values; or the chances, if items have none.
+        worth: From `stop_chances` with values; or `chances`, if items have no values.
         chances: From `stop_chances`.
         rank_means: From `at_rank` or `in_turn`.
         position_fn: The value of a stop at rank 1, 2, …
@@ -248,7 +249,7 @@ def expected(
 
 
 def at_rank(rank: jax.Array) -> RankMeans:
-    """Makes the averages for slots of one rank each; `rank` holds floats."""
+    """Returns the `RankMeans` of slots that have one rank each; `rank` holds floats."""
     return lambda rank_sums: [
         place.at_ranks(position_fn, rank, k) for position_fn, k in rank_sums
     ]
@@ -257,10 +258,10 @@ def at_rank(rank: jax.Array) -> RankMeans:
 def in_turn(
     above: jax.Array, tied: jax.Array, bounds: tuple[jax.Array, jax.Array]
 ) -> RankMeans:
-    """Makes the averages for items of tie groups that may be held only in part.
+    """Returns the `RankMeans` of items in tie groups from which items may be missing.
 
     If r of t tied items are held, the i-th item held is the j-th item of the group with a
-    probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i); both count from 0.
+    probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i); i and j count from 0.
 
     Args:
         above: `[*lists, items]` floats, as in `Place`.

@@ -1,6 +1,6 @@
 """Tie groups of a few items, and sums over a few ranks, on CPU.
 
-XLA:CPU does not vectorise a comparison of all pairs, which would take many times as long.
+XLA:CPU does not vectorise a comparison of all pairs, which would take many times longer.
 Here the items of a list are the bits of one integer; the first item is the lowest bit.
 """
 
@@ -20,11 +20,11 @@ _BITS, _ALL = 32, np.uint32(0xFFFFFFFF)
 def groups_of(
     keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array]
 ) -> tuple[jax.Array, jax.Array, tuple[jax.Array, ...], tuple[jax.Array, ...]]:
-    """Returns the counts of a `Place`, of at most 32 items in rank order.
+    """Returns the four counts of `Place`, for at most 32 items in rank order.
 
     Args:
         keys: `[*lists, items]`; items with equal keys tie.
-        exists: `[*lists, items]` bool, all true ones before all false ones.
+        exists: `[*lists, items]` bool, all true entries before all false entries.
         amounts: `[*lists, items]` each, the amounts that places sum.
     """
     ties = exists & (keys == arithmetic.shifted(keys, 1))
@@ -40,9 +40,9 @@ def groups_of(
 
 
 def bounds_of_runs(continues: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns the first and the last slot of each item's run, of at most 32 items.
+    """Returns the first and the last slot of each item's run, for at most 32 items.
 
-    The same as `tie_groups.bounds_of_runs`, but without a loop; for any device.
+    Like `tie_groups.bounds_of_runs`, but without a loop. It runs on any device.
     """
     start, behind = _run_of(continues)
     return start.astype(jnp.int32), _count((behind & -behind) - 1) - 1
@@ -55,7 +55,7 @@ def _run_of(continues: jax.Array) -> tuple[jax.Array, jax.Array]:
     edges = np.where(bit == 1, ~(_ALL >> (_BITS - continues.shape[-1])) | 1, 0)
     starts = _added(jnp.where(continues, edges.astype(np.uint32), edges | bit))
     # With the keys 9 7 7 7 4, runs start at the bits 11001, the first item first. For the
-    # second 7, the last start up to it is the second bit, and the next start the fifth.
+    # second 7, the last start up to it is the second bit, and the next start is the fifth.
     up_to_item = 2 * bit - 1
     return _BITS - 1 - lax.clz(starts & up_to_item), starts & ~up_to_item
 
@@ -67,7 +67,7 @@ def _bits_of_slots(like: jax.Array) -> np.ndarray:
 
 
 def _added(bits: jax.Array) -> jax.Array:
-    """Adds the bits up to one integer for each list, `[*lists, 1]`."""
+    """Adds up the bits of each list to one integer, `[*lists, 1]`."""
     return jnp.sum(bits, axis=-1, keepdims=True, dtype=jnp.uint32)
 
 
@@ -76,7 +76,7 @@ def _count(bits: jax.Array) -> jax.Array:
 
 
 def _sum_at(bits: jax.Array, amounts: jax.Array) -> jax.Array:
-    """Sums, for each item, the amounts of the items whose bits are set in its integer."""
+    """Sums, for each item, the amounts of the items whose bits are set in its `bits`."""
     bit = _bits_of_slots(amounts)
     if amounts.dtype == jnp.bool_:
         return _count(bits & _added(jnp.where(amounts, bit, np.uint32(0))))
@@ -99,6 +99,6 @@ def sum_of_few(values: np.ndarray, above: jax.Array, end: jax.Array) -> jax.Arra
     sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
     table = np.triu(sums - sums[:, None]).astype(values.dtype).reshape(-1)
     index = jnp.minimum(above, last) * (last + 1) + jnp.minimum(end, last)
-    # For signed indices, JAX would also handle negative ones, which count from the end.
+    # If indices were signed, JAX would also handle negative ones, which count from the end.
     index = index.astype(jnp.uint32)
     return jnp.asarray(table).at[index].get(mode="promise_in_bounds")

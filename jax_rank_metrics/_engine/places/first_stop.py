@@ -21,7 +21,7 @@ from jax_rank_metrics._ground.types import Cut, PositionFn
 
 @pytrees.pytree("max_rank")
 class FirstStop:
-    """The tie group of the best item that stops, `[*lists]` each, int32 or floats.
+    """The tie group of the first item that stops, `[*lists]` each, int32 or floats.
 
     If no item of a list stops, `stops` is 0, and `above` and `tied` mean nothing.
     """
@@ -29,7 +29,8 @@ class FirstStop:
     above: jax.Array  # how many items rank strictly before the group
     tied: jax.Array  # how many items the group holds
     stops: jax.Array  # how many items of the group stop the user
-    # If at most one item of each list can stop, the largest rank it can have, static.
+    # If at most one item of each list can stop the user: the largest rank of this item,
+    # static.
     max_rank: int | None = None
 
     @property
@@ -53,7 +54,7 @@ def from_keys(
     Args:
         keys: `[*lists, items]`, integers that compare as scores rank.
         exists: `[*lists, items]` bool.
-        stop: `[*lists, items]` bool, which items stop; false where no item exists.
+        stop: `[*lists, items]` bool, true for items that stop; false where no item exists.
         layout: The layout of the items.
         dtype: The float dtype of the counts.
     """
@@ -69,7 +70,7 @@ def group_of_key(
     layout: base.PoolLayout,
     dtype: DTypeLike,
 ) -> FirstStop:
-    """Counts the tie group of one key per list, `[*lists]`; see `from_keys`."""
+    """Returns the tie group of each list's `key`, `[*lists]`; see `from_keys`."""
     key = layout.broadcast_to_items(key)
     is_tied = exists & (keys == key)
     above, tied, stops = (
@@ -82,7 +83,7 @@ def group_of_key(
 def best_key(keys: jax.Array, stop: jax.Array, layout: base.PoolLayout) -> jax.Array:
     """Returns the largest key of the items that stop, `[*lists]`.
 
-    If no item stops, it is the minimum of the dtype.
+    If no item of a list stops, its key is the minimum of the dtype.
     """
     return layout.max(jnp.where(stop, keys, jnp.iinfo(keys.dtype).min))
 
@@ -95,7 +96,7 @@ def from_places(
     Args:
         above: `[*lists, items]` int32, as in `Place`.
         tied: `[*lists, items]` int32, as in `Place`.
-        stop: `[*lists, items]` bool, which items stop.
+        stop: `[*lists, items]` bool, true for items that stop.
         max_rank: The largest rank there can be.
     """
     if stop.shape[-1] == 1:
@@ -115,7 +116,7 @@ def at_known_rank(above: jax.Array, has_stop: jax.Array) -> FirstStop:
 
     Args:
         above: `[*lists]`, the number of items before the stop.
-        has_stop: `[*lists]` bool, whether any item of the list stops.
+        has_stop: `[*lists]` bool, true if any item of the list stops.
     """
     count = has_stop.astype(above.dtype)
     return FirstStop(jnp.where(has_stop, above, 0), count, count)
@@ -130,7 +131,7 @@ def expected(
 ) -> tuple[jax.Array, jax.Array]:
     """Averages `position_fn` at the first stop over all orders of its tie group.
 
-    If r of n tied items stop, the user passes the first j of them with probability
+    If r of n tied items stop, the user passes the first j tied items with probability
     ∏ (n − r − i)/(n − i) over i < j.
 
     With n = 3 and r = 1 below two items, the first stop is at rank 3, 4 or 5 with
@@ -299,12 +300,12 @@ def at_mean_rank(
 ) -> tuple[jax.Array, jax.Array]:
     """Returns `position_fn` at the mean rank of the tie group of the first stop.
 
-    For a stop that has one rank, as in a definite order, this is `expected`. In a group of
-    the ranks 3 and 4 the rank is 3.5, which a cutoff at 3 leaves out.
+    If the stop has one rank, as in a definite order, the results are those of `expected`.
+    For a group at the ranks 3 and 4, the mean rank is 3.5, which a cutoff at 3 leaves out.
 
     Returns:
-        The value, 0 if the rank is beyond k or nothing stops; and 1 in these cases, else
-        0. Both are `[*lists, len(ks)]`.
+        The value, which is 0 if the rank is beyond k or no item stops; and the probability
+        of no stop, which is 1 in these cases and else 0. Both are `[*lists, len(ks)]`.
     """
     sums, chances = [], []
     # Add whole numbers first, which is exact, and halve their sum.

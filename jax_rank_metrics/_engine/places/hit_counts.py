@@ -13,9 +13,9 @@ def reaches_hits(place: Place, k: types.Cut, needed: jax.Array) -> jax.Array:
     Use it in
     `expected_sum(item_fn, reaches_hits, ks, counting=(item_fn,), per_list=(needed,))`, with
     an `item_fn` that tells which items are relevant. The relevant items of one tie group
-    share the chance: the group in which the needed number is reached. All other places are
-    worth 0. With the labels 1 0 1 0 and the scores 9 7 7 7, the chance of two hits at k = 3
-    is 2/3.
+    share the chance: the group in which the needed number is reached. All other places have
+    the value 0. With the labels 1 0 1 0 and the scores 9 7 7 7, the chance of two hits at
+    k = 3 is 2/3.
     """
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
     missing = needed.astype(place.above.dtype) - hits_above

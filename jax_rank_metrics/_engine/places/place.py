@@ -40,18 +40,19 @@ PlaceSum = Callable[[PositionFn, Cut], jax.Array]
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """The ranks an item may hold: above + 1 … above + tied, each equally likely.
+    """The ranks that an item may have: above + 1 … above + tied, each equally likely.
 
-    All are floats that broadcast with the items.
+    All arrays are floats that broadcast with the items.
 
     Attributes:
-        above: How many items rank strictly before its tie group.
-        tied: How many items the group holds, this one included.
-        counted_above: For each function of `counting`, its sum over the items above;
-            if it returns bools, how many of them are true.
-        counted_tied: The same over the items of the tie group, this one included.
+        above: How many items rank strictly before the item's tie group.
+        tied: How many items are in the group, this item included.
+        counted_above: For each function of `counting`, the sum of its values over the items
+            above; bools are counted.
+        counted_tied: For each function of `counting`, the sum of its values over the items
+            of the tie group, this item included.
         worth: The values of the items. The place of an item with the value 0 is not read.
-            None if nothing can tie.
+            None if no items can tie.
     """
 
     above: jax.Array
@@ -96,8 +97,9 @@ class Place:
         """Returns the item's place among some other items, such as items of one kind.
 
         Args:
-            above: How many of the other items rank strictly before its tie group, a float.
-            tied: One more than the number of the other items in its tie group.
+            above: How many of the other items rank strictly before the item's tie group, a
+                float.
+            tied: One more than the number of the other items in the item's tie group.
             max_rank: The largest rank there can be, static.
         """
         ranks = above.astype(jnp.int32), tied.astype(jnp.int32)
@@ -108,9 +110,9 @@ class Place:
 def positions(position_fn: PositionFn | None = None) -> Callable[..., jax.Array]:
     """Makes a `place_fn` for `expected_sum` out of a function of ranks.
 
-    A place is then worth the mean of `position_fn` over its ranks, with 0 for ranks beyond
-    k. If `position_fn` is None, every rank is worth 1, so that a place is worth the
-    probability of a rank up to k.
+    The value of a place is then the mean of `position_fn` over its ranks, with 0 for ranks
+    beyond k. If `position_fn` is None, every rank up to k has the value 1, so the value of
+    a place is the probability of a rank up to k.
     """
     return _chance if position_fn is None else _mean_of(position_fn)
 
@@ -167,19 +169,19 @@ def is_within(ranks: jax.Array, k: Cut) -> jax.Array | bool:
 
 
 def sum_of_one(above: jax.Array) -> PlaceSum:
-    """Makes the sum over places of one rank each, above + 1; `above` is float."""
+    """Returns a `PlaceSum` for places of one rank each, above + 1; `above` is float."""
     return lambda position_fn, k: at_ranks(position_fn, above + 1, k)
 
 
 def sum_of_first(ranks: int, dtype: DTypeLike, axes: int) -> PlaceSum:
-    """Makes the sum over places of one rank each, 1, 2, …; see `at_first_ranks`."""
+    """Returns a `PlaceSum` for places of the single ranks 1, 2, …; see `at_first_ranks`."""
     return lambda position_fn, k: at_first_ranks(position_fn, ranks, k, dtype, axes)
 
 
 def sum_of_many(
     above: jax.Array, tied: jax.Array, ranks: int, dtype: DTypeLike
 ) -> PlaceSum:
-    """Makes the sum over places of any number of ranks, by differences of prefix sums.
+    """Returns a `PlaceSum` for places of any number of ranks, from prefix sums.
 
     Args:
         above: int32, as in `Place`.
@@ -205,9 +207,9 @@ def sum_of_many(
             return _sum_of_few(position_fn, above, end_within(k), max_rank, dtype)
         if position_fn is gains.reciprocal_discount:
             return _sum_of_reciprocals(above, end_within(k), dtype)
-        # The sum over the ranks above + 1 … end is W(end) − W(above), with the prefix sums
-        # W in two floats. All cutoffs share both terms; W(end) is replaced only for places
-        # that a cutoff parts.
+        # The sum over the ranks above + 1 … end is W(end) − W(above), where each prefix sum
+        # W is a pair of floats. All cutoffs share both terms; W(end) is replaced only for
+        # places that a cutoff splits.
         table = min(ranks, _table_length(max_rank), _TABLE)
         prefix, to_above, to_end = read(position_fn, table)
         sums, stop = _difference(to_end, to_above), end
@@ -249,7 +251,7 @@ def _sum_by_comparisons(
     Compilers fuse this with the code that reads the sum. From a table, an accelerator would
     gather the sums one by one.
     """
-    # Ranks stand in front, so that compilers vectorise over items.
+    # The axis of ranks comes first, so that compilers vectorise over items.
     values = values.reshape(-1, *(1,) * above.ndim)
     rank = np.arange(1, len(values) + 1, dtype=np.int32).reshape(values.shape)
     is_inside = (above[None] < rank) & (rank <= end[None])
@@ -334,8 +336,8 @@ def _table(position_fn: PositionFn, length: int, dtype: jnp.dtype) -> np.ndarray
     values = constant(lambda rank: at_ranks(position_fn, rank, None), rank)
     if values is None:
         raise TypeError(
-            "a function of ranks reads traced values, but it is evaluated while tracing; "
-            "let it read Python numbers or NumPy arrays"
+            "a function of ranks reads traced values, but it must return constants, which "
+            "are computed while tracing; let it read Python numbers or NumPy arrays only"
         )
     return values
 

@@ -1,4 +1,4 @@
-"""Places that are worth less for each item of the same kind above them.
+"""Places whose value falls with each item of the same kind above them.
 
 Let r of t tied items be of a kind, and take one of these r items. If j tied items are above
 it in a random order, and H of these j are of its kind, the item keeps the mean share
@@ -8,8 +8,8 @@ and r' = r − 1 of these are of the kind. With D_j = G_j − G_{j+1},
     (t' − j)·D_j + j·q·D_{j−1} = r'·(1 − q)·G_j.
 
 Solved for D_j, the equation shrinks the error of D_{j−1} while j < t' / (1 + q). Solved for
-D_{j−1}, it shrinks the error of D_j beyond. So G is computed from both ends, G_0 = 1 and
-G_t' = q^r'.
+D_{j−1}, it shrinks the error of D_j for larger j. So G is computed from both ends, G_0 = 1
+and G_t' = q^r'.
 """
 
 from collections.abc import Callable
@@ -37,15 +37,15 @@ _LEAST = 1e-30
 
 
 def repeated(position_fn: PositionFn, q: Number) -> Callable[..., jax.Array]:
-    """Makes a `place_fn` for items that are worth less each time their kind recurs.
+    """Makes a `place_fn` for items that lose value each time their kind recurs.
 
-    A place is worth `position_fn` at its rank (0 beyond k), times q for each item of its
-    kind above, in the mean over all orders of tied items. `counting` must hold one function
-    of items, which returns bools: which items are of the kind. All other items must be
-    worth 0.
+    The value of a place is `position_fn` at its rank (0 beyond k), times q for each item of
+    the kind above it; for tied items, the mean over all their orders. `counting` must hold
+    one function of items, which returns bools, true for items of the kind. The values of
+    all other items must be 0.
 
-    With `position_fn` 1 at every rank and q = 1/2, the items of a kind at the ranks 1, 3
-    and 4 are worth 1, 1/2 and 1/4.
+    If `position_fn` is 1 at every rank and q = 1/2, places of items of the kind at the
+    ranks 1, 3 and 4 have the values 1, 1/2 and 1/4.
 
     Args:
         position_fn: A function of ranks, as for `positions`.
@@ -54,7 +54,7 @@ def repeated(position_fn: PositionFn, q: Number) -> Callable[..., jax.Array]:
 
     Raises:
         TypeError: if q is not a Python number.
-        ValueError: if it is not from 0 to 1.
+        ValueError: if q is not from 0 to 1.
     """
     return _repeated(position_fn, inputs.fraction("q", q))
 
@@ -79,8 +79,8 @@ def _where_read(
 ) -> jax.Array:
     """Returns `function(is_read, *arrays)`, in which only entries that are read are right.
 
-    Long lists mostly have few places that are read, one for each tie group. These are
-    gathered, some of each list at a time.
+    Long lists mostly have few places that are read, one for each tie group. These places
+    are gathered, a few of each list at a time.
     """
     arrays = tuple(jnp.broadcast_to(array, is_read.shape) for array in arrays)
     zeros = meshes.match_varying(jnp.zeros_like(arrays[0]), (is_read, *arrays))
@@ -123,9 +123,10 @@ def _sums_by_rank(
     Args:
         position_fn: A function of ranks.
         q: The share of its value that an item keeps for each item of its kind above it.
-        is_read: Which sums are read.
-        *of_place: How many items are above each place, and how many are tied; how many of
-            its ranks are summed, from the first; and how many tied items are of the kind.
+        is_read: Bools, true for sums that are read.
+        *of_place: Four numbers for each place: how many items are above it, how many items
+            are tied, how many of its ranks are summed (from the first on), and how many
+            tied items are of the kind.
     """
     # [1, *lists, items]; arrays that differ between the ends are [2, *lists, items].
     above, tied, within, tied_of_kind, is_read = (
@@ -138,7 +139,8 @@ def _sums_by_rank(
             [jnp.broadcast_to(end, tied.shape) for end in (front, back)]
         )
 
-    # The last index that is computed from the front; later ones are from the back.
+    # The last index that is computed from the front; later indices are computed from the
+    # back.
     middle = jnp.floor(last_index / (1 + q))
     steps_back = jnp.where(within > middle + 1, last_index - middle, 0)
     steps = join_ends(jnp.minimum(middle + 1, within), steps_back)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # the turn, says which pairs.
 Step = Callable[[jax.Array, jax.Array], jax.Array]
 
-# At most this many items of every list are compared with others at a time.
+# At most this many items of every list are compared with all others at a time.
 _MAX_BLOCK = 64
 
 
@@ -29,9 +29,9 @@ class sigmoid_ranks:
     """Soft ranks for training, for the `relax` of `rank` and of every metric.
 
     The rank of item i is `1 + Σ sigmoid((score_j − score_i) / temperature)` over the
-    other items j of its list. Without ties, it nears the exact rank as the temperature
-    falls; a high temperature has gradients that reach further. To change the temperature
-    during training without compiling again, divide the scores instead.
+    other items j of its list. Without ties, this soft rank nears the exact rank as the
+    temperature falls; at a high temperature, gradients reach further. To change the
+    temperature during training without compiling again, divide the scores instead.
 
     Two instances of the same temperature are equal, so they share one compilation.
 
@@ -45,8 +45,8 @@ class sigmoid_ranks:
         temperature: A positive number in the unit of the scores.
 
     Raises:
-        ValueError: if the temperature is not positive, or infinite.
-        TypeError: if it is not a Python number.
+        ValueError: if the temperature is not positive, or if it is infinite.
+        TypeError: if the temperature is not a Python number.
 
     References:
         Qin, Liu and Li, A general approximation framework for direct optimization of
@@ -77,7 +77,7 @@ class _SoftPlace(Place):
 
 def _sum_of_one(above: jax.Array) -> PlaceSum:
     def place_sum(position_fn: types.PositionFn, k: types.Cut) -> jax.Array:
-        # Soft ranks scatter around whole ones, so the cutoff lies at k + ½.
+        # Soft ranks scatter around whole ranks, so the cutoff lies at k + ½.
         k = None if k is None else jnp.asarray(k).astype(above.dtype) + 0.5
         return at_ranks(position_fn, above + 1, k)
 
@@ -130,7 +130,8 @@ class SoftScores:
             amounts: `[*lists, items]` each.
         """
         amounts = [amount.astype(self.scores.dtype) for amount in amounts]
-        # [*lists, items, 1 + amounts]: what each item adds to the sums below it.
+        # [*lists, items, 1 + amounts]: the numbers that each item adds to sums of items
+        # below.
         addends = jnp.stack([exists.astype(self.scores.dtype), *amounts], axis=-1)
         sums = self._sums_above(addends, layout)
         above, *counted_above = jnp.unstack(sums, axis=-1)
@@ -173,9 +174,9 @@ class SoftScores:
     def _sums_above_in_packed(self, addends: jax.Array, layout: "Packed") -> jax.Array:
         """Returns `_sums_above` of lists that lie one after the other.
 
-        In each turn, all blocks are compared with the blocks at one distance from them,
-        which wraps around at the end: 0, then 1, −1, 2, −2, … as far as the longest list
-        reaches.
+        In each turn, every block is compared with the block at one distance from it,
+        wrapping around at the end. The distances are 0, 1, −1, 2, −2, … as far as the
+        longest list reaches.
         """
         items = self.scores.shape[0]
         num_blocks, size = _blocks(items)
@@ -220,10 +221,11 @@ class SoftScores:
         """Sums addends of the columns' items, weighted by how surely each is above.
 
         Args:
-            rows: `[…, rows]`, scores of the items that sums are for.
-            columns: `[…, columns]`, scores of the items that they are compared with.
-            is_other: `[…, rows, columns]` bool, whether the two are different items of
-                the same list.
+            rows: `[…, rows]`, scores of the items for which sums are computed.
+            columns: `[…, columns]`, scores of the items with which these items are
+                compared.
+            is_other: `[…, rows, columns]` bool, true for two different items of the same
+                list.
             addends: `[…, columns, amounts]`.
         """
         lead = columns[..., None, :] - rows[..., :, None]
@@ -244,7 +246,7 @@ def _fold_through(
     """Applies `sums = step(sums, turn)` for the turns 0 … `last`, below `num_turns`.
 
     A loop with a gradient cannot end early. It can skip turns, but its gradient then copies
-    `sums` for each skipped turn, so it skips whole groups of turns when it can.
+    `sums` for each skipped turn, so whole groups of turns are skipped if possible.
     """
     group = math.isqrt(num_turns)
 

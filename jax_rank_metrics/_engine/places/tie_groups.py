@@ -1,4 +1,4 @@
-"""The tie groups of items in rank order: runs of equal keys, or pairs of a few items.
+"""The tie groups of items in rank order, from runs of equal keys or pairs of items.
 
 Throughout, five items with the keys 9 7 7 7 4 serve as the example: they form three runs,
 so `above` is 0 1 1 1 4 and `tied` is 1 3 3 3 1.
@@ -32,16 +32,17 @@ from jax_rank_metrics._ground import arithmetic, types
 class Amount(NamedTuple):
     """A number for each item, which places sum; see `counting` of `Ranking.expected_sum`.
 
-    If unlisted items are not held, each of them has the amount `of_unlisted`, and
-    `of_items` are differences from it. Say two items held have the amounts 5 and 2, two
-    unlisted items stand between them, and `of_unlisted` is 1. Then 3 items are above the
-    second item, and the sum of their amounts is (5 − 1) + 3·1 = 7.
+    If a ranking holds only listed items, each unlisted item has the amount `of_unlisted`,
+    which is subtracted from the amounts in `of_items`. Say that two items held have the
+    amounts 5 and 2, two unlisted items rank between them, and `of_unlisted` is 1. Then 3
+    items are above the second item, and the sum of their amounts is (5 − 1) + 3·1 = 7.
     """
 
     of_items: jax.Array  # [*lists, items, …]: floats, bools or small integers
-    # From `sum_before`; None if nothing reads it.
+    # The result of `sum_before`; None if nothing reads it.
     before: jax.Array | None = None
-    # [*lists, …], the sum over the tie group across the cut; None if there is none.
+    # [*lists, …], the sum over the tie group across the cut; None if there is no such
+    # group.
     of_group: jax.Array | None = None
     of_unlisted: jax.Array | np.ndarray | None = None  # […]; None is 0
 
@@ -53,13 +54,14 @@ class Amount(NamedTuple):
 
 
 def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:
-    """Sums `amounts`, `[*lists, items]`, over the items of the list before each item.
+    """Sums, for each item, the `amounts` of the items before it in its list.
 
-    The amounts 1 0 1 1 0 give 0 1 1 2 3.
+    Both are `[*lists, items]`. The amounts 1 0 1 1 0 give 0 1 1 2 3.
     """
     if not jnp.issubdtype(amounts.dtype, jnp.floating):
         return layout.cumulative_count(amounts) - amounts.astype(jnp.int32)
-    # Subtracting the item from its own sum would round, so shift the sums by one instead.
+    # Subtracting an item from a sum that includes it would round, so shift the sums by one
+    # instead.
     before = arithmetic.shifted(layout.cumulative_sum(amounts), 1)
     return jnp.where(layout.continues_list(amounts), before, jnp.zeros_like(before))
 
@@ -67,7 +69,7 @@ def sum_before(layout: RankedLayout, amounts: jax.Array) -> jax.Array:
 def continues_run(
     layout: RankedLayout, exists: jax.Array, keys: jax.Array
 ) -> jax.Array:
-    """True for each item that ties with the one before it, `[*lists, items]` bool.
+    """True for each item that ties with the item before it, `[*lists, items]` bool.
 
     In the example, this is F F T T F. A slot without an item is a run of length 1.
     """
@@ -93,9 +95,9 @@ def above_first_of_run(
     """Counts the items of the same list above each item's run, `[*lists, items]` int32.
 
     With the keys 9 7 7 7 4 and the starts 0 1 1 1 4, the counts are 0 1 1 1 4. In packed
-    arrays the two differ, because starts are slots of the whole array.
+    arrays, counts and starts differ, because starts are slots of the whole array.
     """
-    # The slots before this one in its list, less the slots before it in its run.
+    # The slots before an item in its list, less the slots before the item in its run.
     return layout.offset_in_list(exists) - (arithmetic.iota(start) - start)
 
 
@@ -128,7 +130,7 @@ def definite_place(
 
 
 def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> PlaceSum:
-    """Makes the sum over places of one rank each, for items without gaps between them.
+    """Returns a `PlaceSum` for places of one rank each, of items without gaps between.
 
     Args:
         layout: The layout of the items.
@@ -140,7 +142,7 @@ def sum_of_slots(layout: RankedLayout, like: jax.Array, dtype: DTypeLike) -> Pla
     return sum_of_one(layout.offset_in_list(like).astype(dtype))
 
 
-# A function of ranks to sum over the ranks of a place that are at most k, and k.
+# A function of ranks, and k: the function is summed over the ranks of a place up to k.
 RankSum = tuple[types.PositionFn, types.Cut]
 
 
@@ -152,7 +154,7 @@ def of_runs(
     rank_sums: Sequence[RankSum],
     combine: arithmetic.Combine,
 ) -> tuple[Place, jax.Array]:
-    """Returns the places of items that tie in runs, and values.
+    """Returns the places and the values of items that tie in runs.
 
     The last item of each run stands for the whole run: it gets the combined value of the
     run, and the other items get the value 0. Only the places of last items are complete;
@@ -199,7 +201,7 @@ def of_runs(
     counts = num_above - offset, offset + 1, tuple(counted_above), tuple(counted_tied)
     place = Place.of_counts(counts, place_sum, values.dtype)
     # Find the ends of runs by `offset`, not `continues`, which XLA may compute again from
-    # the keys: these would then stay in memory while runs are scanned.
+    # the keys: the keys would then stay in memory while runs are scanned.
     is_last = arithmetic.widen(arithmetic.shifted(offset, -1) == 0, values)
     return place, jnp.where(is_last, values, 0)
 
@@ -211,7 +213,7 @@ def _keep_first(_: jax.Array, before: jax.Array) -> jax.Array:
 def of_pairs(
     keys: jax.Array, exists: jax.Array, amounts: Sequence[jax.Array], dtype: DTypeLike
 ) -> Place:
-    """Returns the places of items that hold the first ranks, by comparing all pairs.
+    """Returns the places of items that have the first ranks, by comparing all pairs.
 
     The ranks of a place are then the ranks of the items in its tie group, so the same
     comparisons also sum a function of ranks over the place. In the example, each of the
