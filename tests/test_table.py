@@ -68,7 +68,7 @@ def test_zeros_that_are_best():
     with pytest.warns(UserWarning, match=r"arp \(1 of 3 lists\), mrr \(1 of 3"):
         jrm.table(runs, lower="mrr")
     states = {x: {"arp": mean_of(y["arp"])} for x, y in runs.items()}
-    with pytest.warns(UserWarning, match=warning + ".*a state does not say whether"):
+    with pytest.warns(UserWarning, match=warning + ".*a state does not tell if"):
         jrm.table(states)
     # No warning if the choice is not 0, or was made in this call.
     skipped = dataclasses.replace(zeros, undefined="skip")

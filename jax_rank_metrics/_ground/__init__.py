@@ -1,4 +1,4 @@
-"""Messages, types, arithmetic and readers of arguments, which all other rooms use.
+"""Messages, types, arithmetic and readers of arguments, which all other folders use.
 
     choices.py        the choices of options that the command and functions share
     messages.py       short messages, and warnings that point at the caller's line
@@ -15,5 +15,5 @@
     group_amounts.py  how unequal groups are, from the amount that each group got
     inputs/           checks and conversions of the arguments that callers pass
 
-Every other room may import these modules, and they import no other room.
+Every other folder may import these modules, and they import no other folder.
 """

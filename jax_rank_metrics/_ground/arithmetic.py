@@ -23,7 +23,7 @@ A = TypeVar("A", bound=jax.Array | np.ndarray)
 # Integers along axes of at most this length are added up term by term.
 _SHORT = 2
 
-# With at most this many slots, `at_slot` reads one by a reduction over all of them.
+# If there are at most this many slots, `at_slot` reads one by a reduction over all slots.
 _FEW_SLOTS = 32
 
 # Arrays of up to this many entries are small. For them, programs do without branches and
@@ -74,7 +74,7 @@ def dot(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def _chunk_length(size: int) -> int:
-    """Chunk length for `size` items: the largest divisor from 16 to 64, else 32."""
+    """Returns the chunk length for `size` items: the largest divisor in 16 to 64, or 32."""
     return next((length for length in range(64, 15, -1) if size % length == 0), 32)
 
 
@@ -126,8 +126,9 @@ def means_from_likeliest(
         likeliest: The likeliest number, `[1, …]` floats. In all arrays the first axis is
             for the two directions, upwards and downwards.
         bounds: The least and the largest number.
-        ratios: Takes numbers n, `[2, …]`, and returns how many times as likely as n the
-            number n + 1 is, and how many times the number n − 1; 0 beyond the bounds.
+        ratios: Takes numbers n, `[2, …]`, and returns the chance of n + 1 divided by the
+            chance of n, and the chance of n − 1 divided by the chance of n; 0 beyond the
+            bounds.
         functions: Functions of numbers. The mean of each is returned, `[…]`.
     """
     sign = np.array([1, -1], likeliest.dtype).reshape(2, *(1,) * (likeliest.ndim - 1))
@@ -182,7 +183,7 @@ def cumulative_count(x: jax.Array) -> jax.Array:
 def cumulative_sum(x: jax.Array) -> jax.Array:
     """Sums floats up to and including each item of the last axis.
 
-    [1, 2, 3] gives [1, 3, 6]. Axes of more than 64 items are cut into chunks: the sum up
+    [1, 2, 3] gives [1, 3, 6]. Axes of more than 64 items are split into chunks: the sum up
     to an item is the cumulative sum inside its chunk, plus the totals of all chunks before
     it.
     """
@@ -204,7 +205,7 @@ def cumulative_sum(x: jax.Array) -> jax.Array:
 
 
 def is_small(x: jax.Array, times: int = 1) -> bool:
-    """True if reading `x` this many times is faster than compiling code that avoids it."""
+    """True if reading `x` so many times is faster than compiling code that avoids this."""
     return isinstance(x.size, int) and x.size * times <= _SMALL
 
 
@@ -294,8 +295,8 @@ def delayed(x: jax.Array, by: jax.Array | int, axis: int) -> jax.Array:
 def take(x: jax.Array, indices: jax.Array) -> jax.Array:
     """Gathers items of the last axis by indices, which must be in bounds.
 
-    `x` is `[*lists, items]` and `indices` `[*lists, slots]`, as is the result: each list
-    is read at its own indices. [[7, 8], [5, 6]] at [[1], [0]] gives [[8], [5]].
+    `x` is `[*lists, items]`; `indices` and the result are `[*lists, slots]`, because each
+    list is read at its own indices. [[7, 8], [5, 6]] at [[1], [0]] gives [[8], [5]].
     """
     if x.shape[-1] == 1:  # all indices are 0
         return jnp.broadcast_to(x, indices.shape)

@@ -1,6 +1,6 @@
 """Gains and discounts of the cumulated-gain metrics.
 
-A gain maps labels to the worth of items, which must not be negative. A discount maps ranks
+A gain maps labels to the values of items, which must not be negative. A discount maps ranks
 1, 2, … to *multipliers*, elementwise; it may be called with ranks beyond the end of a list.
 Any callable on arrays will do; this module defines the functions that metric names can
 spell. Gains and discounts are static under `jax.jit`: pass a named function, since a fresh
@@ -51,7 +51,8 @@ def _exponential(labels: jax.Array) -> jax.Array:
 def _exponential_jvp(
     primals: tuple[jax.Array], tangents: tuple[jax.Array]
 ) -> tuple[jax.Array, jax.Array]:
-    # Autodiff would take the powers of whole labels for constants: they are made from bits.
+    # Autodiff would take the powers of whole labels for constants, because they are made
+    # from bits.
     gains = _exponential(*primals)
     return gains, (gains + 1) * math.log(2) * tangents[0]
 
@@ -106,8 +107,8 @@ def log2_discount(ranks: jax.Array) -> jax.Array:
 def log2_rank_discount(ranks: jax.Array) -> jax.Array:
     """Returns `1 / log2(max(rank, 2))`: 1, 1, 0.63, 0.5, …
 
-    The first two ranks are worth the same. This is how DCG was first defined, and the
-    attention that the Fair Ranking track of TREC gives to ranks.
+    The first two ranks have the same weight. DCG was first defined with this discount, and
+    the Fair Ranking track of TREC models attention by it.
 
     >>> [f"{weight:.5f}" for weight in log2_rank_discount(jnp.array([1.0, 2.0, 4.0]))]
     ['1.00000', '1.00000', '0.50000']
@@ -137,7 +138,7 @@ class log_discount:
         base: Base of the logarithm, above 1.
 
     Raises:
-        ValueError: if the base is not above 1, or infinite.
+        ValueError: if the base is not above 1, or if it is infinite.
         TypeError: if the base is not a Python number.
     """
 
@@ -172,7 +173,7 @@ def discounts_of(discount_fn: types.Discount, ranks: jax.Array) -> jax.Array:
 def _elementwise(
     function: types.Gain | types.Discount, x: jax.Array, names: tuple[str, str, str]
 ) -> jax.Array:
-    """Applies a user's function; `names` name the function, one result and one argument."""
+    """Applies a user's function; `names` are for the function, a result, an argument."""
     results, (name, result, argument) = arithmetic.as_real(function(x), x.dtype), names
     if results.shape not in ((), x.shape):
         raise ValueError(

@@ -35,7 +35,7 @@ def jensen_shannon(amounts: jax.Array, target: jax.Array) -> jax.Array:
 
 
 def _relative_entropy(p: jax.Array, q: jax.Array) -> jax.Array:
-    """Returns Σ p·ln(p/q); q must be above 0 wherever p is, and their totals equal."""
+    """Returns Σ p·ln(p/q); q must be above 0 wherever p is, and have the total of p."""
     # Because the totals are equal, the terms may be p·ln(p/q) − p + q. No such term is
     # negative, so nothing cancels if p and q are close.
     quotient = jnp.where(p > 0, p, 1) / jnp.where(q > 0, q, 1)

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def forward_only(tree: T) -> T:
-    """Returns the results of such a loop; a reverse-mode gradient of them raises.
+    """Returns the results of such a loop unchanged; their reverse-mode gradient raises.
 
     JAX would raise too, but its message would name a loop that the user did not write.
     The check costs nothing. Forward-mode differentiation works, and so do auxiliary values
@@ -26,11 +26,11 @@ def forward_only(tree: T) -> T:
 
 def _refuse(*_: object) -> NoReturn:
     raise TypeError(
-        "the gradient with respect to labels, weights or columns is asked of a metric "
-        "that a loop computes, in a number of steps that depends on the data; use forward "
-        "mode, jax.jacfwd or jax.jvp; or, if the loop is over tied items, pass a key to "
-        "the call that ranks, which breaks ties; or leave this metric out of the loss, "
-        "and measure it beside the loss"
+        "this metric has no reverse-mode gradient with respect to labels, weights or "
+        "columns, because a loop computes it in a number of steps that depends on the "
+        "data; use forward mode (jax.jacfwd or jax.jvp); or, if the loop is over tied "
+        "items, break the ties by passing a key to the call that ranks; or leave this "
+        "metric out of the loss, and measure it beside the loss"
     )
 
 

@@ -1,9 +1,9 @@
 """Collectives over device meshes, and queries of how arrays vary and are sharded.
 
 The type of an array (`jax.typeof`) says two things. Its *sharding* says over which mesh
-axes each of its axes is cut. Inside `jax.shard_map`, it also says over which mesh axes the
-array *varies*: its values may differ between the devices along these axes. JAX calls this
-part of the type the VMA type ("varying manual axes").
+axes each axis of the array is sharded. Inside `jax.shard_map`, it also says over which mesh
+axes the array *varies*: its values may differ between the devices along these axes. JAX
+calls this part of the type the VMA type ("varying manual axes").
 """
 
 import functools
@@ -41,7 +41,7 @@ def concatenate_over(x: jax.Array, axis_name: AxisNames, axis: int) -> jax.Array
 
 
 def exchange_parts(parts: jax.Array, axis_name: AxisNames) -> jax.Array:
-    """Sends row i of `[devices, …]` to device i, and stacks the rows that each receives."""
+    """Sends row i of `[devices, …]` to device i, and stacks the rows each device gets."""
     parts = match_varying(parts, lax.axis_index(axis_name))
     return lax.all_to_all(parts, axis_name, split_axis=0, concat_axis=0)
 
@@ -62,15 +62,16 @@ def sum_counts_over(counts: jax.Array, axis_name: AxisNames) -> jax.Array:
 
 
 def ids_in_part(ids: jax.Array, size: int, axis_name: AxisNames | None) -> jax.Array:
-    """Returns ids as indices into this device's part of the rows; −1 for all other ids.
+    """Returns ids as indices into this device's shard of the rows; −1 for other ids.
 
     On the second of two devices that hold 4 rows each, the ids [1, 5, −1] become
     [−1, 1, −1].
 
     Args:
-        ids: Integers, which count through all parts.
+        ids: Integers that number the rows of all devices in one sequence.
         size: The number of rows that each device holds.
-        axis_name: The mesh axis or axes over which rows are cut, or None if they are not.
+        axis_name: The mesh axis or axes over which rows are sharded; None if rows are not
+            sharded.
     """
     if axis_name is None:
         return ids
@@ -79,9 +80,9 @@ def ids_in_part(ids: jax.Array, size: int, axis_name: AxisNames | None) -> jax.A
 
 
 def rows_over(table: jax.Array, ids: jax.Array, axis_name: AxisNames) -> jax.Array:
-    """Returns the rows of a table that is cut over devices, `[*ids.shape, …]`.
+    """Returns rows of a table that is sharded over devices, `[*ids.shape, …]`.
 
-    The device with a row sends it to the others; the rows of negative ids are zeros.
+    The device with a row sends the row to all others; the rows of negative ids are zeros.
     """
     indices = ids_in_part(ids, len(table), axis_name)
     rows = table[jnp.maximum(indices, 0)]
@@ -103,7 +104,7 @@ def match_varying(tree: T, like: Any) -> T:
     Inside shard_map, a loop must start with a carry of the same type as its body returns,
     and the branches of a `lax.cond` must return the same type. Constants vary over no
     axis; pass everything that the loop reads as `like` (a pytree of arrays).
-    The values of `tree` do not change. `lax.pcast` would say the same directly, but some
+    The values of `tree` do not change. `lax.pcast` would do the same directly, but some
     supported versions of JAX lack it.
     """
     if all(varying_axes(like) <= varying_axes(leaf) for leaf in jax.tree.leaves(tree)):
@@ -120,12 +121,12 @@ def match_varying(tree: T, like: Any) -> T:
 def varying_axes(tree: Any) -> frozenset[str]:
     """Returns the mesh axes over which the types of the leaves of `tree` vary.
 
-    The set is empty if types do not say so, as in `jax.pmap` or with `check_vma=False`.
+    The set is empty if types do not tell, as in `jax.pmap` or with `check_vma=False`.
     """
 
     def axes_of(leaf: jax.Array) -> frozenset[str]:
         aval = jax.typeof(leaf)
-        # JAX 0.8 has `vma` in place of `manual_axis_type`.
+        # JAX 0.8 has `vma` instead of `manual_axis_type`.
         manual = getattr(aval, "manual_axis_type", None)
         return (
             manual.varying if manual is not None else getattr(aval, "vma", frozenset())
@@ -146,16 +147,16 @@ def replicated_axes(tree: Any, axis_name: AxisNames) -> list[str]:
 
 
 def auto_shards(array: jax.Array) -> int:
-    """Counts the devices over which XLA may have cut `array` without its type saying so."""
+    """Counts the devices over which XLA may have sharded `array`, unseen by its type."""
     mesh = jax.typeof(array).sharding.mesh
     axes = zip(mesh.axis_types, mesh.axis_sizes, strict=True)
     return math.prod(size for kind, size in axes if kind == AxisType.Auto)
 
 
 def spec_of(array: jax.Array) -> tuple[tuple[str, ...], ...]:
-    """Returns, for each axis of `array`, the mesh axes over which its type says it is cut.
+    """Returns, for each axis of `array`, the mesh axes that shard it, as its type says.
 
-    A matrix whose rows are cut over "data" has the spec `(("data",), ())`.
+    A matrix whose rows are sharded over "data" has the spec `(("data",), ())`.
     """
     names = []
     for entry in jax.typeof(array).sharding.spec:
@@ -165,7 +166,7 @@ def spec_of(array: jax.Array) -> tuple[tuple[str, ...], ...]:
 
 
 def is_sharded(array: jax.Array) -> bool:
-    """True if the type of `array` says that it is cut over devices."""
+    """True if the type of `array` says that the array is sharded over devices."""
     return any(spec_of(array))
 
 

@@ -10,7 +10,7 @@ MAX_LETTERS, MAX_LINES = 590, 5
 
 
 def short(message: str) -> str:
-    """Returns a message with few lines and letters; the middle of a long one is left out.
+    """Shortens a message to few lines and letters, by leaving out its middle.
 
     >>> len(short("x" * 10_000)), short("short")
     (590, 'short')
@@ -37,7 +37,7 @@ def warn(text: str) -> None:
 def short_errors() -> Iterator[None]:
     """Shortens the message of a `TypeError` or `ValueError` that the block raises.
 
-    As a decorator, it does so for a function.
+    As a decorator, it shortens the errors of a function.
     """
     try:
         yield

@@ -13,7 +13,7 @@ def import_optional(library: str, purpose: str, extra: str) -> ModuleType:
 
     Args:
         library: The dotted name of a module, such as `matplotlib.pyplot`.
-        purpose: The function or option that needs it; the message begins with it.
+        purpose: The function or option that needs the library; the message begins with it.
         extra: The extra of this package that installs the library.
 
     Raises:
@@ -35,7 +35,7 @@ class LazyLibrary:
     """A stand-in for a module, which is imported when its first attribute is read."""
 
     def __init__(self, library: str, purpose: str, extra: str) -> None:
-        """Holds the arguments of `import_optional`."""
+        """Keeps the arguments of `import_optional`."""
         self._arguments = library, purpose, extra
 
     def __getattr__(self, name: str) -> object:

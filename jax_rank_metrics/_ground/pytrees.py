@@ -21,9 +21,9 @@ def pytree(
         *static: Names of the fields that are part of the tree structure. Their values must
             be hashable and survive JSON: strings, numbers, bools, None, and flat tuples
             of such values. All fields outside `static` and `of_trace` hold leaves.
-        of_trace: Names of the fields that belong to the trace in which they were set. They
-            are no part of the tree: in an object that is made from its leaves, they have
-            their defaults.
+        of_trace: Names of the fields that belong to the trace in which they were set. These
+            fields are not part of the tree: an object that is rebuilt from leaves has their
+            defaults.
     """
 
     def register(cls: type[T]) -> type[T]:

@@ -1,8 +1,8 @@
 """Functions run shard by shard, if the types of arrays say how they are sharded.
 
-On explicit mesh axes the type of an array says how it is cut, so a plain call can enter
-`jax.shard_map` by itself. Functions then see device-local arrays, which `lax.top_k` and
-scatters need.
+On explicit mesh axes the type of an array says how the array is sharded, so a plain call
+can enter `jax.shard_map` by itself. Functions then see device-local arrays, which
+`lax.top_k` and scatters need.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class Cut(NamedTuple):
-    """The mesh axes that cut the axes of lists and of items of all arrays of a call."""
+    """The mesh axes over which all arrays of a call are sharded, by lists and by items."""
 
     mesh: Mesh | AbstractMesh
     over_lists: tuple[tuple[str, ...], ...]
@@ -45,11 +45,11 @@ class Cut(NamedTuple):
 def cut_of(
     num_list_axes: int, *, items: Any = (), per_item: Any = (), per_list: Any = ()
 ) -> Cut | None:
-    """Returns one way to cut all arrays of a call; None if no array is sharded.
+    """Returns one way to shard all arrays of a call; None if no array is sharded.
 
-    Each axis is cut as in the first array that cuts it, except over mesh axes that cut
-    another axis already. So arrays may be sharded in different ways: arrays that are
-    replicated, or cut in another way, can be brought into this form.
+    Each axis is sharded as in the first array that shards it, except over mesh axes that
+    already shard another axis. Arrays may come in different ways, because arrays that are
+    replicated, or sharded in another way, can be resharded to this one.
 
     Args:
         num_list_axes: The number of axes of lists.
@@ -72,7 +72,7 @@ def cut_of(
 
 
 def put_items(tree: T, cut: Cut | None) -> T:
-    """Returns arrays `[*lists, items, …]`, cut as `cut` says, also outside `jax.jit`."""
+    """Returns arrays `[*lists, items, …]`, sharded as in `cut`, also outside `jax.jit`."""
     if cut is None:
         return tree
     is_traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
@@ -87,13 +87,13 @@ def map_list_shards(
     *per_list: Any,
     replicated: tuple[Any, ...] = (),
 ) -> R:
-    """Computes `fn(*per_list, *replicated)`, shard by shard if types say lists are cut.
+    """Computes `fn(*per_list, *replicated)`, shard by shard if types say lists are sharded.
 
     Args:
         fn: Returns a pytree of arrays `[*lists, …]`.
         num_list_axes: The number of axes of lists.
-        *per_list: Pytrees of arrays `[*lists, …]`, which may be cut in different ways. `fn`
-            gets their other axes whole.
+        *per_list: Pytrees of arrays `[*lists, …]`, which may be sharded in different ways.
+            `fn` gets all axes but those of lists whole.
         replicated: Pytrees of arrays that are the same on every device.
     """
     cut = cut_of(num_list_axes, per_list=per_list)
@@ -109,8 +109,8 @@ def map_shards(fn: Callable[[T], R], tree: T, like: jax.Array) -> R:
 
     Args:
         fn: Returns a pytree of arrays `[*lists, …]`.
-        tree: Pytree of arrays, each cut as its own type says.
-        like: `[*lists]`, an array of `tree`. The result of `fn` is cut as `like` is.
+        tree: Pytree of arrays, each sharded as its own type says.
+        like: `[*lists]`, an array of `tree`. The result of `fn` is sharded like `like`.
     """
     if not any(map(meshes.is_sharded, jax.tree.leaves(tree))):
         return fn(tree)
@@ -120,7 +120,7 @@ def map_shards(fn: Callable[[T], R], tree: T, like: jax.Array) -> R:
 
 
 def reshard_like(tree: T, like: jax.Array) -> T:
-    """Returns arrays whose leading axes are cut as the axes of `like` are."""
+    """Returns arrays whose leading axes are sharded like the axes of `like`."""
     if not meshes.is_sharded(like):
         return tree
     # Outside of `jax.jit`, an array on a single device has no mesh for `reshard`.
@@ -149,9 +149,9 @@ def rows_at(array: Any, indices: Any) -> Any:
 
 
 def align_lists(tree: T, like: jax.Array) -> T:
-    """Returns arrays `[*lists, …]` whose lists are cut as in `like`, `[*lists]`.
+    """Returns arrays `[*lists, …]` whose lists are sharded as in `like`, `[*lists]`.
 
-    All other axes stay cut as before.
+    All other axes keep their sharding.
     """
     if not any(map(meshes.is_sharded, jax.tree.leaves(tree))):
         return tree
@@ -166,9 +166,9 @@ def align_lists(tree: T, like: jax.Array) -> T:
 
 
 def align_with_sharded(tree: T, num_list_axes: int) -> T:
-    """Returns arrays `[*lists, …]` whose lists are all cut in the same way; see `cut_of`.
+    """Returns arrays `[*lists, …]` whose lists are sharded in one way; see `cut_of`.
 
-    All other axes become whole. If no array is sharded, `tree` is returned unchanged.
+    All other axes become unsharded. If no array is sharded, `tree` is returned unchanged.
 
     Args:
         tree: Pytree of arrays, traced.
@@ -188,13 +188,13 @@ def shard_map(
     out_specs: Any,
     *trees: Any,
 ) -> R:
-    """Reshards arrays, and calls `fn` in a shard_map manual over the axes of `in_specs`.
+    """Reshards arrays, and calls `fn` in a shard_map over the mesh axes of `in_specs`.
 
     Args:
         fn: A function of the `trees`.
         mesh: The mesh in the types of the arrays.
         in_specs: A tuple of the specs of the leaves of each tree.
-        out_specs: The specs of the result, or one for all its leaves.
+        out_specs: The specs of the result, or one spec for all its leaves.
         *trees: Pytrees of arrays.
     """
     trees = jax.tree.map(

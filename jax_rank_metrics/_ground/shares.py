@@ -18,12 +18,12 @@ class share:
     items is 1 item, but 7 % are 8 items, since 0.07·100 is 7.000000000000001. The cutoff
     depends neither on the dtype of scores nor on whether JAX computes in 64 bits.
 
-    n counts all items that exist in the list, its pool, whether or not they have a rank:
+    n is the number of all items that exist in the list, with or without a rank:
 
     - in a catalogue, every item that is neither masked nor excluded, listed or not;
     - for `rank_places`, the retrieved items, and the judged items that were not retrieved;
-    - for `rank_retrieved`, the items of `pool_labels`, or the retrieved items if it was not
-      passed.
+    - for `rank_retrieved`, the items of `pool_labels`, or the retrieved items if
+      `pool_labels` was not passed.
 
     If only `num_relevant` is known of a pool, n is unknown, and a share raises.
 
@@ -36,7 +36,7 @@ class share:
 
     Raises:
         ValueError: if the fraction is not above 0 and at most 1.
-        TypeError: if it is not a number.
+        TypeError: if the fraction is not a number.
 
     >>> import jax.numpy as jnp
     >>> from jax_rank_metrics import precision
@@ -69,7 +69,7 @@ class share:
         """Reads a number of percent: "0.7" is `share(0.007)`.
 
         Raises:
-            ValueError: if it is not a number, or not above 0 and at most 100.
+            ValueError: if the text is not a number, or not above 0 and at most 100.
         """
         # Do not divide by 100: 0.7 / 100 is 0.006999999999999999.
         return cls(float(f"{text.strip()}e-2"))

@@ -65,7 +65,8 @@ ListIds = Shaped[_Arrays, "..."] | _Numbers | Sequence[str | bytes]  # [*lists(,
 RowIds = Shaped[_Arrays, "rows"] | Sequence[Any]  # of any kind
 RetrievedIds = Shaped[_Arrays, "*lists retrieved"] | _Numbers
 RelevantIds = Shaped[_Arrays, "*lists relevant"] | _Numbers
-# Ids of any kind, outside `jax.jit`: a list, lists of any lengths, or such lists by query.
+# Ids of any kind, outside `jax.jit`: a list, lists of any lengths, or a dict from queries
+# to such lists.
 RaggedIds = (
     Sequence[str]
     | Sequence[Sequence[str] | AbstractSet[Any]]
@@ -76,7 +77,8 @@ RankedIds = Shaped[_Arrays, "*lists ranks"] | _Numbers
 PerItem = Shaped[_Arrays, "num_items"] | _Numbers
 ItemMask = Shaped[_Arrays, "items"] | _Bools
 ListsItemMask = Shaped[_Arrays, "..."] | _Bools  # [items] or [*lists, items]
-# Columns by name, each `[num_items, …]`: an array, or a Series, a frame or a dict by id.
+# A dict from names to columns `[num_items, …]`. Each column is an array; or a Series, a
+# frame or a dict that is keyed by item id.
 ItemColumns = Mapping[str, Any]
 ProfileIds = Shaped[_Arrays, "*lists profile"] | _Numbers
 ProfileWeights = Shaped[_Arrays, "*lists profile"] | _Numbers
@@ -111,7 +113,8 @@ TauVariant = Literal["a", "b"]
 # The part of expected exposure to return, and how two extremes are compared.
 ExposurePart = Literal["loss", "disparity", "relevance"]
 Comparison = Literal["difference", "ratio"]
-# A share for each group, or the groups' shares of the relevant items or, if None, the pool.
+# A share for each group; or "relevant", the groups' shares of the relevant items; or None,
+# the groups' shares of the pool.
 GroupTarget = tuple[Number, ...] | Literal["relevant"] | None
 PairWeighting = Literal["list", "pairs"]
 UserValue = Literal["utility", "total_utility", "cost", "total_cost", "items"]

@@ -63,7 +63,7 @@ def cutoff_text(name: str) -> int | str | None:
 
 
 def by_label(signatures: Mapping[str, T]) -> dict[str, T]:
-    """Returns the signature of each cutoff of metrics, by the label of its value.
+    """Returns a dict from the label of each value to the signature at its cutoff.
 
     The text of a signature sorts its cutoffs; its attribute `cutoffs`, if it has one, lists
     them in the order of the values.

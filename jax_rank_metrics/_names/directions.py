@@ -7,17 +7,17 @@ from collections.abc import Hashable, Iterable, Sequence
 from jax_rank_metrics._names import facts, grammar
 from jax_rank_metrics._names.cutoff_names import without_cutoff
 
-# Names of metrics that are better when lower; True names all metrics, False names none.
+# Names of metrics whose lower values are better; True for all metrics, False for none.
 Lower = bool | str | Sequence[str]
 
 
 def is_lower_better(path: Sequence[Hashable], lower: Lower = ()) -> bool | None:
-    """True if lower values are better, by the metric itself or because `lower` names it.
+    """True if lower values of a metric are better, by itself or because `lower` names it.
 
     Args:
         path: The keys that lead to the values, such as ("web", "arp", "new"). The last key
-            that this package or `lower` knows names the metric. If they know no key,
-            higher values are better.
+            that is known to this package or in `lower` names the metric. If no key is
+            known, higher values are better.
         lower: Names of metrics, with or without cutoffs, or True for all.
 
     Returns:
@@ -85,10 +85,10 @@ def remark_on_zeros(
     if not texts:
         return []
     return [
-        "lower is better, and lists in which the metric is undefined count as 0, as if "
-        f"they were best: {', '.join(texts)}; evaluate with undefined='skip' to leave "
-        "them out, or with 'one'"
-        + (" (a state does not say whether that was done)" if of_states else "")
+        "lower is better, but lists in which the metric is undefined count as 0, as if "
+        f"they were the best: {', '.join(texts)}; evaluate with undefined='skip' to leave "
+        "these lists out, or with undefined='one' to count them as 1"
+        + (" (a state does not tell if that was done)" if of_states else "")
     ]
 
 
@@ -103,11 +103,11 @@ def check_lower(lower: Lower, names: Iterable[Hashable]) -> None:
     for name in _names_in(lower):
         if name not in known and name not in map(without_cutoff, known):
             metrics = (
-                ", ".join(known) or "one metric without a name: pass True or False"
+                ", ".join(known) or "one metric without a name, so pass True or False"
             )
             raise ValueError(
-                f"lower names {name!r}, which is not a metric of the results; they hold "
-                f"{metrics}"
+                f"lower names {name!r}, which is not a metric of the results; name only "
+                f"metrics that they hold: {metrics}"
             )
 
 

@@ -11,15 +11,15 @@ class Facts(NamedTuple):
 
     Attributes:
         is_metric: True for a metric of labels and scores.
-        reads_labels: False if it reads only the ranked items, and no labels.
+        reads_labels: False if the metric reads only the ranked items, and no labels.
         lower_is_better: A bool; None if neither direction is better, as for a count; or a
             function of the options that returns a bool or None.
-        mean: The state that aggregates its values, in the words of signatures: "lists" for
-            a `Mean`, "geometric" for a `GeometricMean`.
-        options: Its options, with their defaults.
-        preset: The options that the name implies.
+        mean: The state that aggregates the metric's values, in the words of signatures:
+            "lists" for a `Mean`, "geometric" for a `GeometricMean`.
+        options: A dict from the metric's options to their defaults.
+        preset: A dict from the options that the name implies to their values.
         at: The option that @ sets in the name.
-        cutoffs: The default cutoffs of the name, as text; () if it has one value.
+        cutoffs: The default cutoffs of the name, as text; () if the metric has one value.
     """
 
     is_metric: bool = False
@@ -32,7 +32,7 @@ class Facts(NamedTuple):
     cutoffs: tuple[str, ...] = ()
 
 
-# By name, in lower case.
+# A dict from the names of metrics, in lower case, to their facts.
 FACTS: dict[str, Facts] = {}
 
 

@@ -23,19 +23,20 @@ _GRAMMAR = re.compile(
 )
 
 _OF_ALL_LISTS = (
-    "it belongs to all lists together: evaluation.exposure.{0}() after evaluate_users, or "
-    "jrm.exposure(ids, num_items).{0}()"
+    "it is measured over all lists together; call evaluation.exposure.{0}() after "
+    "evaluate_users, or jrm.exposure(ids, num_items).{0}()"
 )
 _OF_TWO_RANKINGS = (
-    "jrm.{0}(first, second) compares two rankings; tau and rho compare scores with "
-    "labels"
+    "call jrm.{0}(first, second) to compare two rankings; or pass tau or rho, which "
+    "compare scores with labels"
 )
-_OF_MORE = "the function jrm.{0} measures it, which reads more than labels and scores"
+_OF_MORE = "call the function jrm.{0}, which reads more than labels and scores"
 
-# Names of measures that are no metrics of labels and scores, and where to find them.
+# A dict from measures that are no metrics of labels and scores to the advice how to get
+# them.
 _ELSEWHERE = {
     **dict.fromkeys(("coverage", "gini", "entropy", "personalization"), _OF_ALL_LISTS),
-    "exposure": "jrm.exposure(ids, num_items) measures it, over all lists together",
+    "exposure": "call jrm.exposure(ids, num_items), which measures all lists together",
     **dict.fromkeys(
         ("kendall_tau", "spearman_rho", "rank_biased_overlap", "overlap", "jaccard"),
         _OF_TWO_RANKINGS,
@@ -75,7 +76,10 @@ def read(text: str) -> tuple[str, list[tuple[str, object]]]:
     """
     measure = trec.with_options(text)
     if cure := trec.instead_of(measure):
-        raise ValueError(f"metric name {text!r}: parameters are not read; pass {cure}")
+        raise ValueError(
+            f"metric name {text!r}: the parameters of this measure are not read; pass "
+            f"{cure}"
+        )
     match = _GRAMMAR.fullmatch(measure)
     if match is None:
         raise ValueError(
@@ -176,7 +180,7 @@ def cutoffs_in(text: str, option: str) -> object:
         ) from error
     repeated = [k for i, k in enumerate(cutoffs) if k in cutoffs[:i]]
     if repeated:
-        raise ValueError(f"the cutoff {repeated[0]} is there twice; pass each once")
+        raise ValueError(f"the cutoff {repeated[0]} is given twice; pass it once")
     return cutoffs[0] if len(cutoffs) == 1 else cutoffs
 
 
@@ -205,7 +209,10 @@ def options_in(text: str | None) -> list[tuple[str, object]]:
         or call.args
         or None in [keyword.arg for keyword in call.keywords]
     ):
-        raise ValueError("pass options once, as (option=value, …)")
+        raise ValueError(
+            "the parentheses hold more than options; pass options once, as "
+            "(option=value, …)"
+        )
     return [
         (SHORT.get(str(keyword.arg), str(keyword.arg)), _value(keyword.value))
         for keyword in call.keywords

@@ -10,7 +10,7 @@ class MeasureFamily(NamedTuple):
     """A measure of trec_eval with a value for each of several cutoffs."""
 
     metric: str  # the metric of this package
-    options: str = ""  # as in a name: with them the metric equals trec_eval's measure
+    options: str = ""  # as in a name; with these, the metric is trec_eval's measure
     cutoffs: tuple[str, ...] = _CUTOFFS  # the default cutoffs
     suffix: str = "_{:g}"  # the format of a cutoff, after the name of the family
 
@@ -36,7 +36,7 @@ FAMILIES = {
     # The share of unjudged documents is how far precision could rise.
     "unj": MeasureFamily("residual", "of=precision(denominator=k)", ("5", "10", "20")),
 }
-# Families that share their names with metrics here, which have no default cutoff.
+# Families whose names are also metrics here; these metrics have no default cutoff.
 AMBIGUOUS = ("P", "recall", "success")
 
 # Lines of trec_eval's output that are about the whole run and are no metrics.
@@ -60,7 +60,7 @@ SETS = {
         "num_nonrel_judged_ret",
     ),
 }
-# Members of sets that are no families, and whose bare names mean something else here.
+# Members of sets that are not families, and whose bare names mean something else here.
 _IN_FULL = {"ndcg": "ndcg(gain_fn=linear_gain)", "rbp": "rbp(p=0.9)"}
 # Measures whose means are geometric.
 GEOMETRIC = ("gm_map", "gm_bpref")
@@ -68,19 +68,19 @@ NOT_MEASURED = ("relstring", "ndcg_rel", "Rndcg", "binG", "G", "yaap")
 
 _FAMILY_OF = {name.lower(): family for name, family in FAMILIES.items()}
 _NUMBER = r"(?:\d++(?:\.\d++)?|\.\d++)"
-# Measures with parameters, as patterns, and the metric with options that computes them. The
-# four parameters of utility are the worths of relevant and other documents that were
-# retrieved, and of relevant and other documents that were not.
+# A dict from patterns of measures with parameters to the metric with options that computes
+# them. The four parameters of utility are the values of retrieved relevant documents, of
+# other retrieved documents, of missed relevant documents, and of other missed documents.
 _WITH_OPTIONS = {
     r"rbp_resid": "residual(of=rbp(p=0.9))",
     rf"rbp[._]p=({_NUMBER})": r"rbp(p=\1)",
     rf"utility[._]({_NUMBER}),-({_NUMBER}),0,0": r"utility(worth=\1,cost=\2)",
 }
-# Measures whose parameters are not read, as patterns, and the advice instead.
+# A dict from patterns of measures whose parameters are not read to the advice.
 _NOT_READ = {
-    r"11pt_avg\..+": "iprec_at_recall with these levels, whose mean it is",
+    r"11pt_avg\..+": "iprec_at_recall with these levels, and take the mean of its values",
     r"ndcg\..*=.*": "judgements with these gains, or the option gain_fn",
-    r"set_F\..+": "set_F(beta=…), whose square trec_eval reads",
+    r"set_F\..+": "set_F(beta=…) with the square root of the parameter",
     r"utility\..+": "utility.a,-b,0,0, or utility(worth=a, cost=b)",
 }
 _PATTERN = re.compile(
@@ -109,7 +109,7 @@ def meaning(name: str) -> tuple[MeasureFamily, str | None]:
 
 
 def with_options(name: str) -> str:
-    """Rewrites the name of a measure with parameters to options; returns others unchanged.
+    """Rewrites a measure with parameters to a name with options; other names stay.
 
     >>> with_options("utility.2,-1,0,0"), with_options("rbp_p=.95"), with_options("map")
     ('utility(worth=2,cost=1)', 'rbp(p=.95)', 'map')
@@ -124,7 +124,7 @@ def instead_of(name: str) -> str | None:
     """Returns the advice for a measure whose parameters are not read, or None.
 
     >>> instead_of("set_F.0.25"), instead_of("map")
-    ('set_F(beta=…), whose square trec_eval reads', None)
+    ('set_F(beta=…) with the square root of the parameter', None)
     """
     cures = (cure for pattern, cure in _NOT_READ.items() if re.fullmatch(pattern, name))
     return next(cures, None)
@@ -196,7 +196,7 @@ def in_full(name: str) -> str:
 def members(name: str) -> list[str]:
     """Returns the measures of a set that are metrics of labels and scores.
 
-    The names are names that `evaluate` reads.
+    They have names that `evaluate` reads.
 
     >>> members("set")[:3], members("map")
     (['num_ret', 'num_rel', 'num_rel_ret'], [])

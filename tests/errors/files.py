@@ -254,7 +254,7 @@ CASES = {
     # ranked lists
     "a letter for a list": (TypeError, "qrels: query 'q' holds 'd7'; pass a list of ids", lambda: jrm.join({"q": "d7"}, {"q": ["d7"]}), lambda: jrm.join({"q": ["d7"]}, {"q": ["d7"]})),
     "a ranked set": (TypeError, "run: query 'q' holds a set; pass a list of ids in rank order", lambda: jrm.join(QRELS, {"q": {"a", "b"}}), lambda: jrm.join({"q": {"a": 1}}, {"q": ["a", "b"]})),
-    "pairs of ids": (TypeError, "qrels is a list of tuples of 2, as rows of a table are; pass a dict", lambda: jrm.join([("q", "a"), ("q", "b")], RUN), lambda: jrm.join({"q": ["a", "b"]}, {"q": ["a"]})),
+    "pairs of ids": (TypeError, "qrels is a list of tuples of 2, like rows of a table; pass a dict", lambda: jrm.join([("q", "a"), ("q", "b")], RUN), lambda: jrm.join({"q": ["a", "b"]}, {"q": ["a"]})),
     "rows of csv.reader": (TypeError, "run holds rows of a table, such as ['q', 'Q0'", lambda: jrm.join(QRELS, [["q", "Q0", "a", "1", "0.5", "t"]]), lambda: jrm.join({"q": {"a": 1}}, pandas.DataFrame([["q", "a", 0.5]], columns=["query_id", "doc_id", "score"]))),
     "a scored pair twice": (ValueError, "run: document 'a' of query 'q' appears twice; pass it once, or pass duplicates='first'", lambda: jrm.join(QRELS, {"q": [("a", 1.0), ("a", 2.0)]}), lambda: jrm.join({"q": {"a": 1}}, {"q": [("a", 1.0), ("a", 2.0)]}, duplicates="first")),
     "plain scores of queries": (ValueError, "exclude_self: plain scores have no ids of documents", lambda: jrm.join({1: {0: 1}}, pl.DataFrame({"doc_id": [0], "score": [1.0]}), exclude_self=True), lambda: jrm.join({1: {0: 1}}, pl.DataFrame({"doc_id": [0], "score": [1.0]}))),

@@ -184,7 +184,7 @@ CASES = {
     "a number without row": (ValueError, "retrieved_ids holds 7, for which item_columns has no row", lambda: jrm.rank_ids([[5, 7]], item_columns={"counts": {5: 1, 9: 2}}), lambda: jrm.rank_ids([[5, 7]], item_columns={"counts": {5: 1, 9: 2, 7: 3}})),
     "names of rows": (ValueError, "item_columns names items by ids such as 'a', but lists hold integers", lambda: jrm.rank_ids([[0, 1]], item_columns={"counts": {"a": 1, "b": 2}}), lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}})),
     "rows of names": (ValueError, "item_columns has rows 0, 1, …, but ids are hashes or names", lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": [1, 2]}), lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}})),
-    "rows beside names": (ValueError, "item_columns['price'] has rows, and .* such as 'a'; pass a dict", lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}, "price": [1, 2]}), lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}, "price": {"a": 1, "b": 2}})),
+    "rows beside names": (ValueError, "item_columns['price'] has rows, but .* such as 'a'; pass item_columns['price'] as a dict", lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}, "price": [1, 2]}), lambda: jrm.rank_ids([["a", "b"]], item_columns={"counts": {"a": 1, "b": 2}, "price": {"a": 1, "b": 2}})),
     "nothing ordered": (ValueError, "counted places, so it has no order", lambda: jrm.exposure(jax.eval_shape(lambda: jrm.rank_scores(S, IDS[:, :1])), 3), traced(lambda: [jrm.exposure(jrm.rank_scores(S, IDS[:, :1], k=2), 3), jrm.exposure(jrm.rank_ids(IDS[:, :1], IDS[:, :1]), 3)])),
     # two rankings
     "p of one": (ValueError, "p is 1.*below 1", lambda: jrm.rank_biased_overlap(IDS, IDS, 1), traced(lambda: jrm.rank_biased_overlap(IDS, IDS, 0.9))),
@@ -299,9 +299,9 @@ CASES = {
     # options of other metrics
     "multiples of zero": (ValueError, "multiples is 0.0; pass a positive number", lambda: VALUE("rprec_mult@0"), traced(lambda: VALUE("rprec_mult@0.5"))),
     "no multiples": (ValueError, "multiples is empty", lambda: VALUE("rprec_mult(multiples=())"), traced(lambda: VALUE("rprec_mult(multiples=(0.5,))"))),
-    "levels of eleven points": (ValueError, "metric name '11pt_avg..25,.5': parameters are not read; pass iprec_at_recall with", lambda: VALUE("11pt_avg..25,.5"), traced(lambda: VALUE("iprec_at_recall@.25,.5"))),
+    "levels of eleven points": (ValueError, "metric name '11pt_avg..25,.5': the parameters of this measure are not read; pass iprec_at_recall with", lambda: VALUE("11pt_avg..25,.5"), traced(lambda: VALUE("iprec_at_recall@.25,.5"))),
     "gains of trec_eval": (ValueError, "metric name 'ndcg.1=3,2=9': .*pass judgements with these gains", lambda: VALUE("ndcg.1=3,2=9"), traced(lambda: [jrm.ndcg([3, 9, 0], RISING), jrm.ndcg([1, 2, 0], RISING, gain_fn=lambda labels: jnp.array([0, 3, 9])[labels.astype(int)])])),
-    "beta of trec_eval": (ValueError, "metric name 'set_F.0.25': .*pass set_F(beta=…), whose square", lambda: VALUE("set_F.0.25"), traced(lambda: VALUE("set_F(beta=0.5)"))),
+    "beta of trec_eval": (ValueError, "metric name 'set_F.0.25': .*pass set_F(beta=…) with the square root", lambda: VALUE("set_F.0.25"), traced(lambda: VALUE("set_F(beta=0.5)"))),
     "utility of what was not retrieved": (ValueError, "metric name 'utility.1,-1,-1,0': .*pass utility.a,-b,0,0", lambda: VALUE("utility.1,-1,-1,0"), traced(lambda: VALUE(("utility.1,-1,0,0", "utility(worth=1, cost=1)")))),
     "cost of utility": (ValueError, "cost is -1; pass a number of at least 0", lambda: VALUE("utility(cost=-1)"), traced(lambda: VALUE("utility(cost=0)"))),
 } | {

@@ -127,7 +127,7 @@ PACKS = {
         y
     ),  # closed over, and so known
 }
-OF_SIZES = "segment_ids has shape (2,), but labels has shape (5,); pass the list of each item, which np.repeat(np.arange(len(sizes)), sizes) makes of sizes of lists"
+OF_SIZES = "segment_ids has shape (2,), but labels has shape (5,); pass the list of each item; if these are sizes of lists, pass np.repeat(np.arange(len(sizes)), sizes)"
 OWN_GAIN = METRICS["ndcg-own-functions"].options["gain_fn"]
 # Forms of integers that 32 bits do not hold.
 WIDE_FORMS = {
@@ -259,7 +259,7 @@ CASES = {
     "a list of two attributes": (ValueError, "item_attributes has shape (2,)", lambda: by(item=[0, 0]), lambda: by(item=[0, 0, 0])),
     "labels of items alone": (ValueError, "label_fn gives an array of .*return labels of shape (2, 3)", lambda: by(lambda query, item: item), lambda: [by(by_person), by(lambda *x: (by_person(*x), by_person(*x)))]),
     "the name of a function": (TypeError, "label_fn is 'person'", lambda: by("person"), lambda: by(by_person)),
-    "names beside numbers": (TypeError, "query_attributes and item_attributes: one holds numbers, the other names", lambda: by(query=[0, 1], item=["a", "b", "c"]), lambda: by(query=["a", "b"], item=["a", "b", "c"])),
+    "names beside numbers": (TypeError, "query_attributes and item_attributes: one holds numbers and the other names, which are never equal; pass", lambda: by(query=[0, 1], item=["a", "b", "c"]), lambda: by(query=["a", "b"], item=["a", "b", "c"])),
     "a name that is missing": (ValueError, "item_attributes is nan at 1; pass a name there too, such as 'unknown'", lambda: by(query=["a", "b"], item=["a", np.nan, "b"]), lambda: by(query=["a", "b"], item=["a", "unknown", "b"])),
     "names of two kinds": (TypeError, "names have no common order.*pass names of one kind", lambda: by(query=np.array(["2024-01-01"] * 2, "M8[D]"), item=np.array(["2024-01-01"] * 3, "M8[ns]")), lambda: by(query=np.array(["2024-01-01"] * 2, "M8[D]"), item=np.array(["2024-01-01"] * 3, "M8[D]"))),
     "floats for what leaves": (TypeError, "label_fn gives float.* flags of items that leave", lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)))), lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)) > 0))),

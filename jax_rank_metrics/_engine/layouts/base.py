@@ -45,7 +45,7 @@ class PoolLayout(Protocol):
         ...
 
     def cut_of_items(self, k: types.Cut) -> types.Cut:
-        """Broadcasts an array of one cutoff per list to items; returns other cutoffs as is."""
+        """Broadcasts an array of one cutoff per list to items; returns others unchanged."""
         return self.broadcast_to_items(k) if isinstance(k, jax.Array) else k
 
     def largest(
@@ -65,7 +65,7 @@ class PoolLayout(Protocol):
         ...
 
     def parts(self, items: T) -> list[tuple[T, "PoolLayout"]]:
-        """Splits the items into parts with layouts; totals of lists are sums over the parts.
+        """Splits the items into parts with layouts; list totals are sums over the parts.
 
         Takes a pytree of arrays `[*lists, items, …]`.
         """
@@ -105,7 +105,7 @@ class RankedLayout(PoolLayout, Protocol):
     """The layout of items in rank order, in which the items of a list are neighbours."""
 
     def first(self, x: jax.Array) -> jax.Array:
-        """Returns the first integer of each list, `[*lists]`; 0 or less for an empty list."""
+        """Returns the first integer of each list, `[*lists]`; 0 or less in empty lists."""
         ...
 
     def offset_in_list(self, x: jax.Array) -> jax.Array:

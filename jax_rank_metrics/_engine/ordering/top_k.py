@@ -76,8 +76,7 @@ def top_k(
     Args:
         x: `[*lists, items]` float32 without NaN.
         depth: How many values to find, at most the number of items.
-        before: `[*lists, few]`, values that precede the values of `x` in each list, if there
-            are any.
+        before: `[*lists, few]`, values that precede the values of `x` in each list, if any.
 
     Returns:
         The values in descending order, and their indices: `[*lists, depth]` each. The

@@ -1,4 +1,4 @@
-"""Checks of callers' arguments, which convert them to one form, or raise.
+"""Checks of callers' arguments: each converts an argument to one form, or raises.
 
     arrays.py   one argument as an array: its kind, its dtype, and whether shapes agree
     options.py  static arguments: cutoffs, choices, numbers, names of mesh axes; random keys
@@ -17,8 +17,9 @@ the argument, shows its value or both shapes, and says what to pass instead. A w
 in an array never raises inside `jax.jit`: the public docstring states the result.
 
 After these checks, code can rely on arrays of real numbers, integers or bools, in a dtype
-that JAX has enabled, with shapes that agree. They are NumPy arrays if the host goes on with
-them. Integers are the caller's own: no integer has wrapped in a conversion to fewer bits.
+that JAX has enabled, with shapes that agree. The arrays are NumPy arrays if the host
+computes with them. Integers have the caller's values: none has wrapped in a conversion to
+fewer bits.
 """
 
 from jax_rank_metrics._ground.inputs.arrays import array as array

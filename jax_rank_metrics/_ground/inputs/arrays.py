@@ -97,7 +97,7 @@ def numpy_array(name: str, value: object) -> np.ndarray:
 
 
 def with_nan(values: np.ndarray) -> np.ndarray:
-    """Returns objects as floats, NaN where missing, or unchanged if one is not a number."""
+    """Returns objects as floats, missing ones as NaN; unchanged if any is no number."""
     cells = [np.nan if libraries.is_missing(cell) else cell for cell in values.ravel()]
     if not all(isinstance(cell, numbers.Real) for cell in cells):
         return values
@@ -172,7 +172,7 @@ def _narrowed(name: str, value: jax.Array) -> jax.Array:
     dtype = jax.dtypes.canonicalize_dtype(value.dtype)
     if value.is_fully_addressable:
         _check_fits_int32(name, np.asarray(value))
-    # Outside any trace: with x64 off, a trace cannot hold the cast from 8 bytes.
+    # Cast outside any trace, because with x64 off, a trace cannot hold a cast from 8 bytes.
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):
         return jnp.asarray(value).astype(dtype)
 
@@ -238,7 +238,8 @@ def ids(name: str, value: object) -> jax.Array:
     dtype = converted.dtype
     if jnp.issubdtype(dtype, jnp.unsignedinteger) and dtype.itemsize > 2:
         raise TypeError(
-            f"{name}: dtype is {dtype}; pass signed integers, less than 0 is padding"
+            f"{name}: dtype is {dtype}; pass signed integers, because ids below 0 are "
+            "padding"
         )
     return converted if dtype == jnp.int64 else converted.astype(jnp.int32)
 
@@ -250,7 +251,7 @@ def same_shape(
     if value.shape != tuple(shape):
         raise ValueError(
             f"{name} has shape {value.shape}, but {shape_name} has shape "
-            f"{tuple(shape)}; pass arrays of equal shape, nothing is broadcast"
+            f"{tuple(shape)}; pass arrays of equal shape, because nothing is broadcast"
         )
 
 
@@ -284,10 +285,10 @@ def float_dtype(*arrays: jax.Array | jax.ShapeDtypeStruct | None) -> jnp.dtype:
 
 
 def rounded_threshold(threshold: Any, dtype: str | None) -> Any:
-    """Rounds a threshold to this dtype of labels; anything but an int or a float stays.
+    """Rounds a threshold to this dtype of labels; returns all but numbers unchanged.
 
     A label of 0.7 then reaches the threshold 0.7: in bfloat16 both are 0.699. A threshold
-    that would round to 0 stays, too.
+    that would round to 0 is returned unchanged, too.
     """
     if dtype is None or type(threshold) not in (int, float):
         return threshold

@@ -14,14 +14,14 @@ from jax_rank_metrics._ground.types import Arrays
 
 
 def without_names(trees: Mapping[str, tuple[Arrays, Any, str]]) -> list[Arrays]:
-    """Returns pytrees with a number in place of each name, in the order of the names.
+    """Returns pytrees with a number instead of each name; numbers have the names' order.
 
     An attribute that is not a number is a name. A name has the same number in all leaves
     of all trees.
 
     Args:
-        trees: For each argument, by its name: a pytree, the axes with which its leaves
-            begin, and a plural for the entries of these axes, such as "items".
+        trees: A dict from the name of each argument to a pytree, the axes with which its
+            leaves begin, and a plural for the entries of these axes, such as "items".
 
     Raises:
         ValueError: if a name is missing.
@@ -43,8 +43,8 @@ def without_names(trees: Mapping[str, tuple[Arrays, Any, str]]) -> list[Arrays]:
             )
             if first_has_names != (values is not None):
                 raise TypeError(
-                    f"{first_name} and {leaf_name}: one holds numbers, the other names, "
-                    "and these are never equal; pass the same kind for both"
+                    f"{first_name} and {leaf_name}: one holds numbers and the other names, "
+                    "which are never equal; pass numbers in both, or names in both"
                 )
             if values is not None:
                 packings[leaf_name] = numbered(leaf_name, values)
@@ -99,7 +99,7 @@ def has_pairs(*trees: tuple[Arrays, int]) -> bool:
 
 
 def without_pairs(*trees: tuple[Arrays, int]) -> list[Arrays]:
-    """Returns pytrees with one number in place of each pair of int32 from `hash_ids`.
+    """Returns pytrees with one number instead of each pair of int32 from `hash_ids`.
 
     Args:
         *trees: Pytrees of JAX arrays, each with the number of axes before the pairs.

@@ -43,8 +43,8 @@ def item_arrays(
     mask_name = name.replace("labels", "mask")
     if options.is_integer(mask):
         raise TypeError(
-            f"{mask_name} is {mask}; pass k={mask} by name if it is a cutoff, a mask is "
-            "an array of bools"
+            f"{mask_name} is {mask}, but a mask is an array of bools; if this number is a "
+            f"cutoff, pass k={mask} by name"
         )
     return label_array, boolean(mask_name, mask, name, label_array.shape)
 
@@ -59,8 +59,8 @@ def weights_for(
 
     The number of axes of `weights` says what it weighs: a scalar weighs all lists equally,
     `[*lists]` weighs lists, and `[*lists, items]` weighs items. If lists are packed, only
-    `list_weights` can give lists different weights. `list_weights` replaces list weights
-    from `weights`.
+    `list_weights` can give lists different weights. `list_weights` overrides list weights
+    that `weights` gives.
     """
     lists, allowed = labels.shape[:-1], dict[tuple[int, ...], str]()
     if num_segments is None:
@@ -85,7 +85,7 @@ def weights_for(
 
 
 def per_list(name: str, value: object, lists: tuple[int, ...]) -> jax.Array | None:
-    """Converts to one number per list, and checks list weights; None stays None."""
+    """Converts to one number per list, and checks list weights; returns None for None."""
     if value is None:
         return None
     array = real(name, value)
@@ -137,8 +137,8 @@ def read_segments(
         return None, None
     if num_segments is None:
         raise ValueError(
-            "segment_ids is given but num_segments is None; pass how many lists there "
-            "are, a Python int"
+            "segment_ids is given but num_segments is None; pass the number of lists as "
+            "num_segments, a Python int"
         )
     if libraries.hold_text(segment_ids):
         raise TypeError(
@@ -253,7 +253,7 @@ def ids_among(
         unknown = array[(array >= 0) & ~np.isin(array, ids_of_rows)]
         if unknown.size:
             raise ValueError(
-                f"{name} holds {unknown[0]}, for which {table} has no row; pass one for "
+                f"{name} holds {unknown[0]}, for which {table} has no row; pass a row for "
                 "each item of the catalogue"
             )
 
@@ -266,7 +266,7 @@ def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -
         highest = int(np.max(np.asarray(values), initial=-1))
         if highest >= num_rows:
             raise ValueError(
-                f"{name} goes up to {highest}, but {table} has {num_rows} rows; pass one "
+                f"{name} goes up to {highest}, but {table} has {num_rows} rows; pass a row "
                 "for each item of the catalogue"
             )
 
@@ -308,7 +308,7 @@ def item_columns(
     Args:
         value: The argument. Only the column `groups` may hold NaN, for unknown groups.
         relevant_columns: The argument of this name; it must not have the same columns.
-        num_items: The numbers of rows that a column may have; any number if it is empty.
+        num_items: The numbers of rows that a column may have; if empty, any number.
         ids_of_items: The ids that give the order of the rows, from `ids_of_columns`.
     """
     if value is None:
@@ -324,8 +324,8 @@ def item_columns(
             )
         if ids_of_items is not None and libraries.ids_of_items(name, column) is None:
             raise ValueError(
-                f"{name} has rows, and another of the item_columns has ids, such as "
-                f"{ids_of_items[0]!r}; pass a dict or a Series by id in {name} too"
+                f"{name} has rows, but another of the item_columns has ids, such as "
+                f"{ids_of_items[0]!r}; pass {name} as a dict or a Series by id too"
             )
         array = real(name, libraries.by_ids(name, column, ids_of_items, "items"))
         is_missing = 0 in array.shape or (key == "groups" and array.ndim != 2)
@@ -351,7 +351,7 @@ def item_columns(
                 index = first_index(cells < 0)
                 raise ValueError(
                     f"{name} holds {cells[index]} for item {index[0]}; pass how often each "
-                    "item was seen, 0 where it never was"
+                    "item was seen, 0 if it never was"
                 )
         columns[key] = array
     return columns
@@ -383,7 +383,8 @@ def profiles(
 ) -> tuple[jax.Array | None, jax.Array | None]:
     """Converts the ids and the weights of the items of profiles; None stays None.
 
-    They must have the same leading axes as `reference`, the argument `reference_name`.
+    Ids and weights must have the same leading axes as `reference`, the argument
+    `reference_name`.
     """
     if profile_ids is None:
         if profile_weights is not None:
@@ -409,7 +410,7 @@ def item_mask(value: object, num_items: int) -> jax.Array | None:
 
 
 def group_memberships(array: jax.Array) -> jax.Array:
-    """Returns memberships from 0 to 2^32; unknown (NaN) and negative ones become 0.
+    """Returns memberships from 0 to 2^32; unknown (NaN) and negative values become 0.
 
     Sums of memberships over a list, and the squares of the sums, are then finite, even if
     a membership such as 1/count is infinite.

@@ -1,13 +1,14 @@
-"""Data of other libraries: recognises it, and brings it into the order of its labels.
+"""Recognises data of other libraries, and brings labelled data into the order of ids.
 
-No such library is imported here, except polars, by `as_frame`, to read other tables.
+No such library is imported here, except polars: `as_frame` reads other tables with it.
 
-An axis has ids if a call knows what each entry is: item 3 of a catalogue, row 5 of a model,
-query "q7" of an evaluation. Data along such an axis is read by its labels: the index of a
-Series or a frame of pandas, the column of a frame that is named as ids are, the keys of a
-dict. Labels that do not match the ids raise. An axis without ids, such as the items of
-`rank`, is read by position, and raises if the indexes of two arguments differ. Arrays and
-lists have no labels. The mask of a masked NumPy array is never dropped: the array raises.
+An axis has ids if a call knows the thing that each entry stands for: item 3 of a catalogue,
+row 5 of a model, query "q7" of an evaluation. Data along such an axis is read by its
+labels: the index of a Series or a frame of pandas, the column of a frame that is named as
+ids are, the keys of a dict. Labels that do not match the ids raise. An axis without ids,
+such as the items of `rank`, is read by position, and raises if the indexes of two arguments
+differ. Arrays and lists have no labels. The mask of a masked NumPy array is never dropped:
+masked arrays raise.
 """
 
 import datetime
@@ -23,9 +24,10 @@ from jax.typing import ArrayLike
 
 from jax_rank_metrics._ground import optional
 
-# Names of columns that hold ids, in lower case and without spaces, "_" and "-": ids of
-# lists, ids of items, tasks, and the names under which an unnamed index is written. Groups
-# of items may be called "document" or "product", so only "document_id" means ids.
+# Patterns for the names of columns that hold ids of lists, ids of items, or tasks, and for
+# the names under which an unnamed index is written. Names are in lower case and without
+# spaces, "_" and "-". Groups of items may be called "document" or "product", so only
+# "document_id" means ids.
 _LISTS = re.compile(
     "(?:list|query|topic|user|session|request|question)s?(?:id|no|number|idx)?s?"
     "|queries|[qu]ids?|qno|ids?"
@@ -276,8 +278,8 @@ def same_index(
                 owner, owner_index = known.setdefault(axis, (name, index))
                 if not _are_same(index, owner_index):
                     raise ValueError(
-                        f"{name} has another index than {owner}, and both are read by "
-                        "position; bring them into one order, or call .to_numpy() on "
+                        f"{name} has another index than {owner}, but both are read by "
+                        "position; bring both into one order, or call .to_numpy() on "
                         f"{name}"
                     )
 
@@ -301,7 +303,8 @@ def refuse_other_order(name: str, ids: Any) -> None:
     if {*ids.index.tolist()} == {*range(len(ids))}:
         raise ValueError(
             f"{name} is a Series whose index counts the rows in another order; pass "
-            f"{name}.sort_index(), or {name}.to_numpy() if it is in their order"
+            f"{name}.sort_index(), or {name}.to_numpy() if its values are in the order of "
+            "the rows"
         )
 
 
@@ -330,8 +333,8 @@ def by_ids(
         ids: The ids; None for 0, 1, … up to the length of the data.
         unit: A plural for the entries of the axis. For "items", a frame has its labels in
             the column that is named like ids of items, and labels that are not among the
-            ids raise. For other units, they are in the column that is named like ids of
-            lists, and labels that are not among the ids are left out.
+            ids raise. For other units, a frame has its labels in the column that is named
+            like ids of lists, and labels that are not among the ids are left out.
         as_array: Reads the values of labelled data; `keys_of` if the values are ids too.
     """
     id_names = _ITEMS if unit == "items" else _LISTS
@@ -340,7 +343,7 @@ def by_ids(
 
 
 def ids_of_items(name: str, value: Any) -> list[Any] | None:
-    """Returns the ids that label data of items, as keys of a dict; None without labels."""
+    """Returns the ids that label the data of items, as dict keys; None without labels."""
     labels, _ = labelled_items(name, value)
     return None if labels is None else lookup_keys(labels)
 
@@ -422,8 +425,8 @@ def list_columns(
         if _looks_like_ids(np.asarray(column)) and not is_metric(metric):
             raise ValueError(
                 f"{name} has no column of ids, and the column {key!r} holds "
-                f"{column.dtype}; if it holds the ids of lists, call it 'list', or pass "
-                f"{name}.set_index({key!r}), and else leave it out"
+                f"{column.dtype}; if this column holds the ids of lists, call it 'list', "
+                f"or pass {name}.set_index({key!r}); otherwise leave it out"
             )
     return (range(len(frame)) if labels is None else labels), columns
 
@@ -473,8 +476,9 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
                 f"{expected}"
             )
         raise ValueError(
-            f"{name} {problem}; pass a value for each of the {unit}, or, if the values are "
-            "in their order, the values alone as an array (.to_numpy() of a Series)"
+            f"{name} {problem}; pass a value for each of the {unit}; or, if the values are "
+            "in the order of the ids, pass the values alone as an array (.to_numpy() of a "
+            "Series)"
         )
     return values[[slots[key] for key in listed]]
 
@@ -507,7 +511,7 @@ def _parts(
             return list(value), as_array(list(value.values()))
         except ValueError as error:
             raise ValueError(
-                f"{name}: values differ in length; pass equally many for each key"
+                f"{name}: values differ in length; pass values of one length for all keys"
             ) from error
     return None, value
 
@@ -516,16 +520,17 @@ def _index_of(name: str, frame: Any, id_names: re.Pattern[str]) -> tuple[Any, An
     """Returns the labels of the rows of a frame, or None, and its other columns."""
     keys = [key for key in frame.columns if _is_named_by(id_names, key)]
     unnamed = [key for key in frame.columns if _is_named_by(_UNNAMED, key)]
-    # If there are ids, a column that an unnamed index left behind only numbers the rows.
+    # An unnamed index may have left a column that only numbers the rows. Ignore it if there
+    # are ids.
     dropped, keys = [*keys, *unnamed], keys or unnamed
     index = frame.index if is_pandas_frame(frame) else None
-    # An index that is named like ids counts as ids too; any other index numbers the rows.
+    # An index that is named like ids holds ids too; any other index numbers the rows.
     names = [index.name] if index is not None else []
     names = [*keys, *(key for key in names if _is_named_by(id_names, key))]
     if keys and len(names) > 1:
         listed = ", ".join(map(repr, names))
         raise ValueError(
-            f"{name} has several columns of ids, {listed}; pass one of them"
+            f"{name} has several columns of ids, {listed}; keep one of them"
         )
     if not keys:
         return index, frame

@@ -57,10 +57,10 @@ def hash_ids(ids: types.ListIds) -> np.ndarray:
 
 
 def list_ids(ids: Any) -> jax.Array:
-    """Returns ids as int32 `[*lists]` if all fit, and else as pairs `[*lists, 2]`.
+    """Returns ids as int32 `[*lists]` if all ids fit, and else as pairs `[*lists, 2]`.
 
     For a JAX array the dtype decides: uint32, and 64-bit ids with x64 on, become pairs.
-    Pairs that were hashed before are int32 already, and stay.
+    Pairs that were hashed before are int32, so they are returned unchanged.
     """
     if not is_of_jax(ids) or arrays.is_wide(ids):
         array = _on_host(ids)
@@ -138,7 +138,7 @@ class Packing(NamedTuple):
         num_segments: The number of lists, or of known ids.
         ids: `[num_segments]`, the id of every list, in order of first appearance, or the
             known ids. `list_ids` is the same array, under the name that results of drivers
-            have for it.
+            use.
     """
 
     segment_ids: np.ndarray
@@ -184,19 +184,19 @@ def pack(
             pandas or JAX. Ids are integers of any size, strings, or any keys of dicts;
             floats must be whole numbers.
         known: The vocabulary: all possible ids, once each, or the `ids` of an earlier
-            packing. An id's number is its place in `known`, and `num_segments` is the
+            packing. An id's number is its index in `known`, and `num_segments` is the
             length of `known`, even if some of its ids do not appear.
 
     Returns:
-        `segment_ids` and `num_segments`, for all calls that accept them, and `ids`, the
-        id of the list that each value belongs to. Calls also take the whole result, as
-        `segment_ids=packed`. If two systems were packed in different orders, compare their
-        values by `compare(a, b, ids=(packed_a.ids, packed_b.ids))`.
+        `segment_ids` and `num_segments`, for all calls that accept them; and `ids`, the id
+        of each list, in the order of the lists' values. Calls also take the whole result,
+        as `segment_ids=packed`. If two systems were packed in different orders, compare
+        their values by `compare(a, b, ids=(packed_a.ids, packed_b.ids))`.
 
     Raises:
-        ValueError: if there is more than one axis; if an id is missing (None or NaN), or
-            is a float that is not whole, or so large that its dtype cannot tell it from
-            its neighbours; if an id is not in `known`, or is in it twice; if there is no
+        ValueError: if there is more than one axis; if an id is missing (None or NaN), or is
+            a float that is not whole, or so large that its dtype cannot tell it from its
+            neighbours; if an id is not in `known`, or is in `known` twice; if there is no
             list, since `num_segments` is at least 1 everywhere.
         TypeError: if ids are traced, or cannot be the keys of a dict.
 
@@ -229,7 +229,7 @@ def numbered(name: str, values: Iterable[Hashable], places: Any = None) -> Packi
     Args:
         name: The name of the argument, for errors.
         values: The ids.
-        places: The place of each id, for errors; None for their indices.
+        places: The position of each id, for errors; None for the indices of ids.
     """
     if isinstance(values, Tracer):
         raise TypeError(f"{name} is traced; pass ids outside of jax.jit")
@@ -260,7 +260,7 @@ def repeated_id(packed: Packing) -> Hashable | None:
 
 
 def _pack_known(packed: Packing, vocabulary: Packing) -> Packing:
-    """Renumbers lists by the places of their ids in a vocabulary."""
+    """Renumbers lists by the indices of their ids in a vocabulary."""
     known = vocabulary.ids.tolist()
     if len(vocabulary.segment_ids) > len(known):
         repeated = known[int(np.argmax(np.bincount(vocabulary.segment_ids) > 1))]
@@ -331,7 +331,7 @@ def refuse_sizes(name: str, ids: Any, items_name: str, shape: Sequence[int]) -> 
     if np.ndim(ids) == len(shape) == 1 and np.shape(ids)[0] < shape[0]:
         raise ValueError(
             f"{name} has shape {np.shape(ids)}, but {items_name} has shape {tuple(shape)}; "
-            f"pass the list of each item, which {IDS_OF_SIZES} makes of sizes of lists"
+            f"pass the list of each item; if these are sizes of lists, pass {IDS_OF_SIZES}"
         )
 
 
@@ -341,7 +341,7 @@ def weights_of_lists(value: Any, ids: Any, units: str) -> np.ndarray | None:
 
     Args:
         value: The argument `list_weights`: numbers in the order of lists, or a Series, a
-            dict or a frame by id; for None, None is returned.
+            dict or a frame keyed by id; if None, None is returned.
         ids: The id of each list.
         units: A plural for the lists, such as "users".
 

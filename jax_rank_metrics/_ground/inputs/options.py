@@ -52,8 +52,8 @@ def rank_cutoffs(k: types.RankCutoffs) -> tuple[int | None, ...]:
     for cutoff in ks:
         if isinstance(cutoff, share):
             raise TypeError(
-                f"k is {k!r}; a share of a list is a cutoff of metrics alone, pass an int "
-                "or None here"
+                f"k is {k!r}, but only metrics take a share of a list as cutoff; pass an "
+                "int or None here"
             )
     return tuple(cutoff for cutoff in ks if not isinstance(cutoff, share))
 
@@ -61,7 +61,7 @@ def rank_cutoffs(k: types.RankCutoffs) -> tuple[int | None, ...]:
 def _cutoff(cutoff: object, k: object) -> int | share | None:
     if isinstance(cutoff, jax.Array):
         raise TypeError(
-            "k is a JAX array; pass a Python int, k is static and cannot be traced"
+            "k is a JAX array, but k is static and cannot be traced; pass a Python int"
         )
     if cutoff is None or isinstance(cutoff, share):
         return cutoff
@@ -101,7 +101,7 @@ def deepest(ks: Sequence[types.Cut | share]) -> int | None:
 def positive_integer(name: str, value: object, limit: float = math.inf) -> int:
     """Returns a static integer of at least 1 and at most `limit`."""
     if isinstance(value, jax.Array):
-        raise TypeError(f"{name} is a JAX array; pass a Python int, it is static")
+        raise TypeError(f"{name} is a JAX array, but it is static; pass a Python int")
     if not is_integer(value):
         raise TypeError(f"{name} is {value!r}; pass a Python int")
     if not 1 <= value <= limit:
@@ -114,7 +114,7 @@ def positive_integer(name: str, value: object, limit: float = math.inf) -> int:
 def index(name: str, value: object) -> int:
     """Returns a static integer from 0 to `MAX_INT32`."""
     if not is_integer(value):
-        raise TypeError(f"{name} is {value!r}; pass a Python int, it is static")
+        raise TypeError(f"{name} is {value!r}, but it is static; pass a Python int")
     if not 0 <= value <= MAX_INT32:
         raise ValueError(f"{name} is {value}; pass an int from 0 to {MAX_INT32}")
     return int(value)
@@ -185,7 +185,7 @@ def group_shares(
     """Returns static shares of groups, at least 0 and not all 0, as floats.
 
     If `num_groups` is None, there may be any number of groups. The message ends with
-    `alternative`: it says what may be passed instead.
+    `alternative`, the text that says which other value may be passed.
     """
     if not isinstance(value, tuple) or num_groups not in (None, len(value)):
         size = "" if num_groups is None else f"{num_groups} "
@@ -211,13 +211,13 @@ def axis_names(name: str, value: object) -> types.AxisNames | None:
     axes = value if isinstance(value, tuple) else (value,)
     names = tuple(axis for axis in axes if isinstance(axis, str))
     if not names or len(names) < len(axes):
-        raise TypeError(f"{name} is {value!r}; pass the name of a mesh axis or a tuple")
+        raise TypeError(f"{name} is {value!r}; pass a mesh axis, or a tuple of axes")
     try:
         lax.axis_index(names)
     except NameError as error:
         raise ValueError(
             f"{name} is {value!r}, which is not a mesh axis in this context; call "
-            "inside jax.shard_map over it"
+            "inside a jax.shard_map over this axis"
         ) from error
     return value if isinstance(value, str) else names
 
@@ -235,7 +235,7 @@ def prng_key(key: object) -> jax.Array:
         raise TypeError(f"key: dtype is {key.dtype}; {cure}")
     if key.shape != shape:
         raise ValueError(
-            f"key has shape {key.shape}, one key has shape {shape}; {cure}, and under "
+            f"key has shape {key.shape}, but one key has shape {shape}; {cure}, or under "
             "jax.vmap one key per list"
         )
     array = jnp.asarray(key)

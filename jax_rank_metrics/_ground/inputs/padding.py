@@ -37,7 +37,7 @@ def pad_lists(
     that also passes `items` compiles only once.
 
     Lists that are added are wholly masked, so they do not count in any metric. Empty lists
-    do not count either. Arguments of one number per list, such as list weights, can be
+    do not count either. Arguments with one number per list, such as list weights, can be
     padded with any number.
 
     Args:
@@ -197,7 +197,7 @@ def _padded(
 class RaggedLists(NamedTuple):
     """Lists of any lengths, and the ids of their queries."""
 
-    query_ids: list[Any] | None  # None: lists go by position
+    query_ids: list[Any] | None  # None if lists are matched by position
     lists: list[list[Any]]
 
 
@@ -217,7 +217,7 @@ class PaddedIds(NamedTuple):
 def ragged_lists(
     name: str, value: Any, is_ordered: bool = True, may_miss: bool = False
 ) -> RaggedLists:
-    """Reads lists of any lengths, by query or by position.
+    """Reads lists of any lengths, which are keyed by query or go by position.
 
     Args:
         name: The argument, for messages.
@@ -259,9 +259,9 @@ def refuse_rows(name: str, value: object, unit: str) -> None:
     lengths = {len(row) if isinstance(row, tuple) else 0 for row in value}
     if len(lengths) == 1 and max(lengths) > 1:
         raise TypeError(
-            f"{name} is a list of tuples of {max(lengths)}, as rows of a table are; pass a "
-            f"dict {{{unit}: [id, …]}} of such rows, or a list instead of each tuple if it "
-            f"holds the ids of a {unit}"
+            f"{name} is a list of tuples of {max(lengths)}, like rows of a table; pass a "
+            f"dict {{{unit}: [id, …]}} made from these rows; or, if each tuple holds the "
+            f"ids of a {unit}, pass lists instead of tuples"
         )
 
 
@@ -275,14 +275,15 @@ def padded_ids(
 ) -> PaddedIds | None:
     """Pads ids of `rank_ids` that are strings, have queries, or differ in number.
 
-    If all ids are integers from 0 to 2⁶³ − 1, they stay. Otherwise ids are compared as
+    If all ids are integers from 0 to 2⁶³ − 1, they are kept. Otherwise ids are compared as
     strings, as in `join`, and numbered in order of first appearance, beginning with the
     retrieved ids. In lists, only −1 is padding; in arrays of integers, every number below 0
     is.
 
     Args:
         retrieved_ids: As for `ragged_lists`; or a single list of strings or integers.
-        relevant_ids: The same, in any order; or a dict `{query: {id: label}}`; or None.
+        relevant_ids: Ids in the same form, in any order; or a dict `{query: {id: label}}`;
+            or None.
         relevant_labels: Labels, in lists of the same form as `relevant_ids`; or None.
         names: The names of the first two arguments. If the second is not "relevant_ids",
             both arguments are rankings, and so in rank order.
@@ -355,7 +356,7 @@ def padded_ids(
                 libraries.refuse_missing(f"{name} of query {query!r}", row)
     if any(isinstance(key, (list, tuple)) for key in ids):
         raise TypeError(
-            f"{ids_name}: a list stands where an id should; pass a list of lists for both, "
+            f"{ids_name}: there is a list instead of an id; pass a list of lists for both, "
             "or a single list for both"
         )
     if wrong := [key for key in ids if isinstance(key, (float, Mapping))]:
@@ -457,8 +458,8 @@ def _order_of_queries(
 # The widths of blocks are 64, 256, 1024, …
 _WIDTH, _FACTOR = 64, 4
 
-# The number of lists in a block, padding included: 64 if at most 64 lists have its width,
-# else 1,024. Wide blocks have fewer lists, so that they have at most 2²⁰ items.
+# The number of lists in a block, padding included: 64 if at most 64 lists have the block's
+# width, else 1,024. Wide blocks have fewer lists, so that no block has more than 2²⁰ items.
 _LISTS, _ITEMS = (64, 1024), 2**20
 
 
@@ -479,14 +480,14 @@ class ListBlock(NamedTuple):
     exists: np.ndarray
 
     def items(self, values: np.ndarray) -> np.ndarray:
-        """Returns the block's share of the flat values `[items, …]`; padding gets 0."""
+        """Returns the block's part of the flat values `[items, …]`; padding gets 0."""
         if not len(values):
             return np.zeros((*self.slots.shape, *values.shape[1:]), values.dtype)
         exists = self.exists.reshape(*self.exists.shape, *[1] * (values.ndim - 1))
         return np.where(exists, values[self.slots], values.dtype.type(0))
 
     def per_list(self, values: np.ndarray) -> np.ndarray:
-        """Returns the block's share of the values `[all lists]`; added lists get 0."""
+        """Returns the block's part of the values `[all lists]`; added lists get 0."""
         padded = np.zeros(len(self.exists), values.dtype)
         padded[: len(self.indices)] = values[self.indices]
         return padded
