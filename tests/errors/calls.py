@@ -124,7 +124,7 @@ CASES = {
     "ragged ids": (ValueError, "relevant_ids: lists differ in length; pad with -1", lambda: jrm.rank_catalog(Y[:, :2], Y[:, :2], [[1, 2], [3]], k=1), traced(lambda: jrm.rank_catalog(Y[:, :2], Y[:, :2], [[1, 2], [3, -1]], k=1))),
     "traced lists": (TypeError, "labels: got a list of traced values; pass one array.*jnp.stack(labels)", lambda: jax.jit(lambda a, b: jrm.ndcg([a, a], [b, b]))(1.0, 2.0), traced(lambda: jax.jit(lambda a, b: jrm.ndcg(jnp.stack([a, a]), jnp.stack([b, b])))(1.0, 2.0))),
     "labels of no kind": (ValueError, "labels is None at 1; pass a value there", lambda: jrm.ndcg(["a", None], [0.1, 0.2]), traced(lambda: jrm.ndcg([1, 0], [0.1, 0.2]))),
-    "k as mask": (TypeError, "mask is 10; pass k=10 by name", lambda: jrm.ndcg(Y, S, 10), traced(lambda: (jrm.ndcg(Y, S, k=10), jrm.ndcg(Y, S, Y == 0)))),
+    "k as mask": (TypeError, "mask is 10, but a mask is an array of bools; if .* pass k=10 by name", lambda: jrm.ndcg(Y, S, 10), traced(lambda: (jrm.ndcg(Y, S, k=10), jrm.ndcg(Y, S, Y == 0)))),
     "no labels": (TypeError, "labels: got NoneType", lambda: jrm.ndcg(None, S), traced(lambda: jrm.ndcg(Y, S))),
     "seed as key": (TypeError, "key: got int.*jax.random.key(0)", lambda: NDCG(key=0), traced(lambda: NDCG(key=jax.random.key(0)))),
     "float key": (TypeError, "key: dtype is float32", lambda: NDCG(key=Y[0]), traced(lambda: NDCG(key=jax.random.key(0)))),

@@ -101,7 +101,7 @@ CASES = {
     "table of stacked states": (ValueError, "stacked", lambda: jrm.table({"a": groups()}), lambda: jrm.table(jrm.reduce({"a": groups()}))),
     "table with a column twice": (ValueError, "'p@1'", lambda: jrm.table({"p@1,5": OF_CUTS, "p@1": MEAN}), lambda: jrm.table({"p@1,5": OF_CUTS, "first": MEAN})),
     "wilson of reciprocal ranks": (ValueError, "'mrr': method is 'wilson'.*'auto'", lambda: jrm.table({"hit@1": state_of([0.0, 1.0], is_share=True), "mrr": MEAN}, method="wilson"), lambda: (jrm.table({"hit@1": A.values > 0.4}, method="wilson"), [jrm.table({"hit@1": MEAN, "mrr": MEAN}, method=word) for word in ("t", "auto")])),
-    "lower of no column": (ValueError, "lower names 'ranks'", lambda: jrm.table({"rank@1": MEAN, "mrr": MEAN}, lower=("ranks",))),
+    "lower of no column": (ValueError, "lower names 'ranks'", lambda: jrm.table({"rank@1": MEAN, "mrr": MEAN}, lower=("ranks",)), lambda: jrm.table({"rank@1": MEAN, "mrr": MEAN}, lower=("rank", "mrr"))),
     "caption of text": (ValueError, "caption and label are for LaTeX", lambda: jrm.table(RUNS, caption="x")),
     "label of text": (ValueError, "caption and label are for LaTeX", lambda: jrm.table(RUNS, label="x")),
     # marks in tables

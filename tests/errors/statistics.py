@@ -159,7 +159,7 @@ CASES = {
     "some pairs": (ValueError, "pairs is 'some'", lambda: jrm.compare(TWO, TWO, pairs="some"), lambda: [jrm.compare({"x": X, "y": X}, pairs="all"), jrm.compare(TWO, TWO, pairs="baseline")]),
     "an unknown correction": (ValueError, "correction is 'bonferroni'", lambda: jrm.compare(TWO, TWO, correction="bonferroni"), lambda: [jrm.compare(TWO, TWO, correction=x) for x in ("holm", "maxT", "fdr")]),
     "an unknown alternative": (ValueError, "alternative is 'both'", lambda: jrm.compare(TWO, TWO, alternative="both"), lambda: [jrm.compare(TWO, TWO, alternative=x) for x in ("two-sided", "greater", "less")]),
-    "lower of another metric": (ValueError, "lower names 'time', which is not a metric", lambda: jrm.compare({"arp": X}, {"arp": X}, lower="time")),
+    "lower of another metric": (ValueError, "lower names 'time', which is not a metric of the results; name only metrics that they hold: arp", lambda: jrm.compare({"arp": X}, {"arp": X}, lower="time"), lambda: jrm.compare({"arp": X}, {"arp": X}, lower="arp")),
     "lower of a system": (ValueError, "lower names 'x', .* one metric without a name", lambda: jrm.compare(X, {"x": X}, lower="x"), lambda: jrm.compare(X, {"x": X}, lower=True)),
     **rows_of("a test of seeds", ValueError, "but values are Seeds", lambda x: jrm.compare(SEEDS, SEEDS, **x), *OF_LISTS, follow=lambda: [jrm.compare(SEEDS, SEEDS, test=x) for x in ("permutation", "t")]),
     **rows_of("a test of ratios", ValueError, "ratios that weigh the lists differently", lambda x: jrm.compare(*RATIOS, **x), *OF_LISTS, follow=lambda: [jrm.compare(*RATIOS, test=x) for x in ("permutation", "t")]),
