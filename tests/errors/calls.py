@@ -139,7 +139,7 @@ CASES = {
     "share text": (TypeError, "share is '1%'.*Python number", lambda: jrm.share("1%"), lambda: jrm.share(0.01)),
     "share bool": (TypeError, "share is True.*Python number", lambda: jrm.share(True), lambda: jrm.share(1.0)),
     "share array": (TypeError, "share is .*Python number", lambda: jrm.share(jnp.array(0.1)), lambda: jrm.share(float(jnp.array(0.1)))),
-    "share of a rank": (TypeError, "k is share(0.1), but only metrics take a share of a list as cutoff; pass an int", lambda: RANK(k=jrm.share(0.1)), traced(lambda: (jrm.ndcg.of(RANK(k=None), k=jrm.share(0.1)), RANK(k=1)))),
+    "share of a rank": (TypeError, "k is share(0.1), but only metrics take a share of a list as a cutoff; pass an int", lambda: RANK(k=jrm.share(0.1)), traced(lambda: (jrm.ndcg.of(RANK(k=None), k=jrm.share(0.1)), RANK(k=1)))),
     "share of a catalogue": (TypeError, "k is (1, share(0.1)).*pass an int", lambda: jrm.rank_catalog(Y, Y, IDS[:, :1], k=(1, jrm.share(0.1))), traced(lambda: [jrm.rank_catalog(Y, Y, IDS[:, :1], k=k) for k in (1, None)])),
     "share of ids": (TypeError, "k is share(0.1).*pass an int", lambda: jrm.overlap(IDS, IDS, k=jrm.share(0.1)), traced(lambda: [jrm.overlap(IDS, IDS, k=k) for k in (1, None)])),
     "share of neighbours": (TypeError, "k is share(0.1).*pass an int", lambda: jrm.neighbor_recall(S, S, jrm.share(0.1)), traced(lambda: [jrm.neighbor_recall(S, S, k) for k in (1, None)])),

@@ -156,7 +156,7 @@ class CountedSlots(base.PoolLayout):
     Shapes:
         counts: `[*lists, slots]` int32, the number of items that each slot stands for.
         ranks: The number of items that can have a rank, static; None if places were
-            counted, because then not every rank is held.
+            counted, because then not every rank is known.
     """
 
     counts: jax.Array
@@ -227,7 +227,7 @@ class CatalogSlots(CountedSlots):
 
     @property
     def omits_unlisted(self) -> bool:
-        """True if places were counted, so that no rank of an unlisted item is held."""
+        """True if places were counted, so that no rank of an unlisted item is known."""
         return self.ranks is None
 
     def parts(self, items: T) -> list[tuple[T, base.PoolLayout]]:

@@ -118,10 +118,10 @@ def stop_chances(
     group: tuple[jax.Array, jax.Array] | None = None,
     *values: jax.Array,
 ) -> jax.Array:
-    """Returns the probability that the user stops at each rank held, `[*lists, held]`.
+    """Returns the probability that the user stops at each kept rank, `[*lists, held]`.
 
-    With values, returns the mean value of the item at each rank held, counted as 0 unless
-    the user reaches it.
+    With values, returns the mean value of the item at each kept rank, counted as 0 unless
+    the user reaches the item.
 
     Args:
         layout: The layout of the items.
@@ -129,7 +129,7 @@ def stop_chances(
         continues: `[*lists, held]` bool, true for items that tie with the item before; None
             if no items tie.
         group: The result of `of_group` for the tie group across the cut, and bools, true
-            for the items held that are in this group; None if every group is complete.
+            for the kept items that are in this group; None if every group is complete.
         values: `[*lists, held]`, the value of each item; or nothing.
     """
     # The log-probability of passing each item. It is −200, not −∞, at a certain stop:
@@ -260,7 +260,7 @@ def in_turn(
 ) -> RankMeans:
     """Returns the `RankMeans` of items in tie groups from which items may be missing.
 
-    If r of t tied items are held, the i-th item held is the j-th item of the group with a
+    If r of t tied items are kept, the i-th kept item is the j-th item of the group with a
     probability proportional to C(j, i)·C(t − 1 − j, r − 1 − i); i and j count from 0.
 
     Args:

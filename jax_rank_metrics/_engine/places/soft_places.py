@@ -235,7 +235,7 @@ class SoftScores:
 
 
 def _blocks(items: int) -> tuple[int, int]:
-    """Returns the number of blocks into which items are cut, and the size of each block."""
+    """Returns the number of blocks that items are split into, and the size of a block."""
     num_blocks = max(1, -(-items // _MAX_BLOCK))
     return num_blocks, -(-items // num_blocks)
 

@@ -33,7 +33,7 @@ class Amount(NamedTuple):
     """A number for each item, which places sum; see `counting` of `Ranking.expected_sum`.
 
     If a ranking holds only listed items, each unlisted item has the amount `of_unlisted`,
-    which is subtracted from the amounts in `of_items`. Say that two items held have the
+    which is subtracted from the amounts in `of_items`. Say that two listed items have the
     amounts 5 and 2, two unlisted items rank between them, and `of_unlisted` is 1. Then 3
     items are above the second item, and the sum of their amounts is (5 − 1) + 3·1 = 7.
     """

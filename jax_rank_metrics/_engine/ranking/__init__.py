@@ -8,15 +8,15 @@
 
 The verbs are the methods of `Ranking` that formulas call. Formulas never name an axis, so
 they work for every layout, and they return a `PerList`. The place of an item is its rank,
-or, if it is tied, the ranks of its tie group. A ranking *holds* the items whose places it
-keeps: all items, the first ranks, or a few items whose places were counted.
+or, if it is tied, the ranks of its tie group. A ranking keeps the places of all items, of
+the first ranks, or of a few items whose places were counted; these are the *items held*.
 
 Take the scores 9 7 7 7 4 with the labels 1 0 1 1 0. Unless places are soft, or the order is
 known without keys, a `Ranked` holds these items in one of two ways:
 
-    first ranks    `keys`. If three ranks are held, their keys are 9 7 7, and one 7 is
+    first ranks    `keys`. If three ranks are kept, their keys are 9 7 7, and one 7 is
                    missing. The pool tells that the tie group across the cut has 3 items,
-                   and that their labels sum to 2. The last item held stands for the whole
+                   and that their labels sum to 2. The last item kept stands for the whole
                    group, at a place with 1 item above and 3 tied. precision@3 is
                    (1 + 2·⅔) / 3
     counted        `above` and `tied` of the relevant items: 0 1 1 and 1 3 3. All other

@@ -38,9 +38,9 @@ def ideal_sum(
     values, layout = _best_values(data, item_fn, ks, monotone)
     items_held, dtype = data.items_held, data.dtype
     if items_held is not None and layout.is_rectangular:
-        # Pad to the number of ranks held. If a list is in its best order, its own sum and
-        # its ideal sum then have the same terms in the same order, so both are exactly
-        # equal.
+        # Pad to the number of ranks that the ranking keeps. If a list is in its best order,
+        # its own sum and its ideal sum then have the same terms in the same order, so both
+        # are exactly equal.
         num_missing = items_held.items.exists.shape[-1] - values.shape[-1]
         values = arithmetic.pad_items(values, after=max(num_missing, 0))
     place_sum = tie_groups.sum_of_slots(layout, values, dtype)
@@ -81,7 +81,7 @@ def ideal_first(
 def ideal_gained(
     data: RankingData, gain_fn: ItemFn, ks: Sequence[Cut], *, monotone: bool = False
 ) -> jax.Array:
-    """Sums, for each item held, the gains of the pool's best order up to the item's rank.
+    """Sums, for each kept item, the gains of the pool's best order up to the item's rank.
 
     The items are read in one definite order. If the pool has the gains 3 2 0, the items at
     the ranks 1, 2 and 3 get the sums 3 5 5, whatever their own gains are.
@@ -93,7 +93,7 @@ def ideal_gained(
         monotone: As for `Ranking.ideal_sum`.
 
     Returns:
-        `[*lists, held]`, one sum for each item held.
+        `[*lists, held]`, one sum for each item that the ranking keeps.
     """
     ranks = data.held_through(ks).in_one_order()
     above, _ = ranks.above_and_tied(data.cache)

@@ -68,7 +68,7 @@ LogContinuation = Callable[[Step], jax.Array]
 
 
 class _Head(NamedTuple):
-    """The ranks that hold items, as a user reads them; `[*lists, items]` each."""
+    """The ranks that have items, as a user reads them; `[*lists, items]` each."""
 
     rank: jax.Array
     view: jax.Array  # the chance that the user reads the item
@@ -103,8 +103,8 @@ def browsing(
         max_rank: The last rank that a user can read.
 
     Raises:
-        ValueError: if a cutoff is deeper than the cut, or if the ranking holds only listed
-            items.
+        ValueError: if a cutoff is deeper than the ranks that the ranking keeps, or if the
+            ranking keeps only listed items, such as relevant items.
     """
     args = (gain_fn, log_continuation, tuple(ks), cost_fn, max_rank)
     cache = traced_data(ranking).of_places().cache
@@ -222,7 +222,7 @@ def _read_items(
     ks: Sequence[types.Cut],
     cost_fn: item_fns.ItemFn | None,
 ) -> _Head:
-    """Reads the items held, once for all cutoffs: a cutoff changes no rank above it."""
+    """Reads the kept items, once for all cutoffs: a cutoff changes no rank above it."""
     if data.omits_unlisted:
         raise ranked_items.UnknownPlaceError(
             "this metric reads every item of a list, but this ranking holds only listed "

@@ -40,9 +40,9 @@ def pairs(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> PairCoun
     above, through = count_smaller(by_value.level, list_start, start, end + 1)
     tied = through - above
     if data.omits_unlisted:
-        # Items that are not held have the value 0, which is smaller than every value
-        # that counts. So also count the items that are not held: those that rank above the
-        # tie group, and those in the group.
+        # Items that the ranking does not keep have the value 0, which is smaller than every
+        # value that counts. So also count these items: those that rank above the tie group,
+        # and those in the group.
         all_above, all_tied = items_held.above_and_tied(data.cache)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)
@@ -103,7 +103,7 @@ def products(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> Produ
 def _held_by_value(
     data: ranking_data.RankingData, value_fn: item_fns.ItemFn
 ) -> tuple[ranked_items.Ranked, jax.Array, PlacesByValue]:
-    """Returns the items held, their values, and their places when ranked by value."""
+    """Returns the kept items, their values, and their places when ranked by value."""
     items_held = data.held_through((None,))
     check_unlisted(data, value_fn)
     layout, items, exists = items_held.layout, items_held.items, items_held.items.exists

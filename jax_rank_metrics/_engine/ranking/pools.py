@@ -39,12 +39,12 @@ class Pool:
 
     @property
     def finds_stops(self) -> bool:
-        """True if `first_stop` finds the first stop even at ranks that are not held."""
+        """True if `first_stop` finds the first stop even at ranks that were not kept."""
         return False
 
     @property
     def order_error(self) -> str:
-        """The error message for a metric that reads ranks, if no ranks are held."""
+        """The error message for a metric that reads ranks, if no ranks are known."""
         raise NotImplementedError
 
     def first_stop(self, stop_fn: ItemFn, in_groups: bool) -> first_stop.FirstStop:
@@ -162,7 +162,7 @@ class ScoredPool(Pool):
 
     @property
     def candidates(self) -> RawCandidates:
-        """The items and their scores, as the functions that order items take them."""
+        """The items and their scores, in the form that functions of `ordering` take."""
         start = 0
         if self.items_axis is not None:
             # Number the items of all devices in one sequence, because indices order items

@@ -51,8 +51,8 @@ NO_ORDER = (
 class Ranked:
     """Items that have places, in the arrays of a ranked layout.
 
-    `held` in shapes is the number of these items. The fields that are not None say how
-    their places are known:
+    In shapes, `held` is the number of these items, which a ranking keeps in memory. The
+    fields that are not None say how their places are known:
 
     - `keys`: items stand in rank order, before all empty slots, and each run of equal keys
       is a tie group. `straddles` tells if the cut may split the last tie group.
@@ -69,10 +69,10 @@ class Ranked:
         layout: The layout of `items`.
         ranks: The largest number of ranks that a list can have, static.
         index: `[*lists, held]` int32, the item at each rank; −1 at ranks without an item.
-            None if there is no order, or if some rank up to the cut is not held.
+            None if there is no order, or if some rank up to the cut is missing.
         keys: `[*lists, held]`, integers; items with equal keys tie.
         straddles: `[*lists]` bool, true if the last tie group may reach across the cut;
-            None if no rank is missing. With the scores 9 7 7 7 and two ranks held, two of
+            None if no rank is missing. With the scores 9 7 7 7 and two ranks kept, two of
             the three tied items are missing; with 9 7 5 5, no tied item is missing.
         group: All items of the tie groups across the cut; None if the scores of the pool
             tell them, or if no rank is missing. If `straddles` is false for a list, its
@@ -195,7 +195,7 @@ class Ranked:
                 counted = place.counted_above, place.counted_tied
             counts = self.above, self.tied, *counted
             # Read sums from tables by rank, because tie groups include items that are not
-            # held: three items held may be at the ranks 5, 900 and 70,000.
+            # kept: three kept items may be at the ranks 5, 900 and 70,000.
             place_sum = sum_of_many(self.above, self.tied, self.ranks, dtype)
             place = Place.of_counts(counts, place_sum, dtype)
         else:
@@ -216,7 +216,7 @@ class Ranked:
         rank_sums: Sequence[tie_groups.RankSum],
         combine: arithmetic.Combine,
     ) -> tuple[Place, jax.Array]:
-        """Computes `places` from the ties among the items held."""
+        """Computes `places` from the ties among the kept items."""
         if self._compares_pairs:
             assert self._tie_keys is not None
             held_amounts = [amount.of_items for amount in amounts]
@@ -263,8 +263,8 @@ class Ranked:
             dtype: As for `Pool.totals`.
 
         Returns:
-            `cascade.of_group` for the number of ranks held; and bools, true for the items
-            held that are in the group.
+            The result of `cascade.of_group` for the number of kept ranks; and bools, true
+            for the kept items that are in the group.
         """
         assert self.keys is not None and self.straddles is not None
         lists, layout = self.straddles[..., None], (self.group or pool).layout
@@ -323,11 +323,11 @@ class Ranked:
         amounts: Sequence[tie_groups.Amount],
         group_size: jax.Array,
     ) -> tuple[Place, jax.Array]:
-        """Lets the last item held stand for its whole group.
+        """Lets the last kept item stand for its whole group.
 
         All items of the group have the same place, so one item with the sum of their values
         contributes as much as all of them. Say that the keys 9 7 7 with the values a b c
-        are held, and a third 7, of value d, is beyond the cut. The values become a 0 b+c+d,
+        are kept, and a third 7, of value d, is beyond the cut. The values become a 0 b+c+d,
         and `tied` 1 2 2 becomes 1 2 3. Sums over ranks need no change: no rank beyond the
         cut is read.
         """

@@ -1,4 +1,4 @@
-"""The `Ranking` that users hold and formulas read."""
+"""The `Ranking` that users get and formulas read."""
 
 import dataclasses
 import functools
@@ -32,8 +32,8 @@ class Ranking:
     is private.
     """
 
-    # Only the data crosses `jax.jit`, `jax.vmap` and pickle. A ranking that a source makes
-    # inside a program may also hold, while it is traced, a function that counts places
+    # Only the data crosses `jax.jit`, `jax.vmap` and pickle. While it is traced, a ranking
+    # that a source makes inside a program may also have a function that counts places
     # without ranking.
     __slots__ = ("__weakref__", "_count_places", "_data")
 

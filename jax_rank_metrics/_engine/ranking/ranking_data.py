@@ -51,7 +51,7 @@ class RankingData:
         ties: The name of the tie policy; see `Policy`, also for "none" and "tied".
         known_relevant: `[*lists]` int32, the number of relevant items that the caller
             stated; None if they are counted in the pool.
-        cut: The number of ranks that are held of every list; None if all ranks are.
+        cut: The number of ranks that are kept of every list; None if all ranks are kept.
         partial_columns: The names of the columns that are known only for listed items,
             and are 0 for all other items.
         columns_by_id: The names of the columns that were passed by item id, and of the
@@ -72,7 +72,7 @@ class RankingData:
             `residual`; None for the labels as passed.
         renamed: For each column that the metric reads under another name, a pair: the name
             that the metric reads, and the name of the column in this data.
-        call_cache: The results that metrics traced together share.
+        call_cache: The results that metrics share if they are traced together.
         depends_on: The dependencies of the metric that were recorded so far.
     """
 
@@ -107,7 +107,7 @@ class RankingData:
 
     @property
     def packed_layout(self) -> packed.Packed | None:
-        """The layout of the items held, if lists are packed; else None."""
+        """The layout of the kept items, if lists are packed; else None."""
         layout = None if self.items_held is None else self.items_held.layout
         return layout if isinstance(layout, packed.Packed) else None
 
@@ -135,7 +135,7 @@ class RankingData:
 
     @property
     def omits_unlisted(self) -> bool:
-        """True if unlisted items (label 0) have ranks, but their places are not held."""
+        """True if unlisted items (label 0) have ranks, but their places are not known."""
         return self.pool is not None and self.pool.layout.omits_unlisted
 
     @property
@@ -168,7 +168,7 @@ class RankingData:
         return self.pool
 
     def check_complete(self, column: str) -> None:
-        """Raises unless a column is known for every item, and every item's place is held.
+        """Raises unless both the column and the place of every item are known.
 
         For formulas that read the column of all items, relevant or not.
         """
@@ -197,7 +197,7 @@ class RankingData:
 
     @property
     def cache(self) -> Cache:
-        """The results that metrics traced together share."""
+        """The results that metrics share if they are traced together."""
         assert self.call_cache is not None
         return self.call_cache
 
@@ -217,8 +217,8 @@ class RankingData:
 
         Args:
             tie_reading: The `ties` of the metric.
-            cache: The results that metrics traced together share. It may hold arrays of
-                the trace, so the data must not leave the trace.
+            cache: The results that metrics share if they are traced together. The cache may
+                hold arrays of the trace, so the data must not leave the trace.
             prepared: A dict from the name of a column that the metric reads to the name of
                 the column to read instead, if the items have that column.
 
@@ -271,7 +271,7 @@ class RankingData:
 
         The methods of `Ranking` call this first, so that the function reads these labels
         for all items, including unlisted items and items that tie across the cut. Cache
-        keys hold the function returned, so results with different labels stay apart.
+        keys contain the returned function, so results with different labels stay apart.
         """
         return item_fn if self.relabel is None else self.relabel(item_fn)
 
@@ -300,7 +300,7 @@ class RankingData:
         return self.has_item_weights
 
     def reaches(self, ks: Sequence[Cut]) -> bool:
-        """True if enough ranks are held for every cutoff.
+        """True if enough ranks are kept for every cutoff.
 
         A ranking that was cut reaches only integer cutoffs: None needs all ranks, and an
             array may need them.

@@ -58,7 +58,7 @@ def at_mean_rank(
 def _first_stop(
     data: RankingData, stop_fn: ItemFn, ks: Sequence[Cut]
 ) -> first_stop.FirstStop:
-    """Finds the first stop among the ranks held, or from scores if `ks` reach deeper."""
+    """Finds the first stop among the kept ranks, or from scores if `ks` reach deeper."""
     data.of_places()
     key = ("first stop", stop_fn, tuple(ks), data.reading)
     return data.cache.get_or_compute(key, lambda: _find_first_stop(data, stop_fn, ks))

@@ -29,7 +29,7 @@ def expected(
 ) -> jax.Array:
     """Computes `Ranking.expected_sum`, or `Ranking.expected_max` with `take_max`.
 
-    First finds the places of the items held, from their values, the counted amounts, and
+    First finds the places of the kept items, from their values, the counted amounts, and
     the tie group across the cut. Then, for each cutoff, multiplies the value of each item
     by the value of its place, and sums the products.
     """
@@ -42,9 +42,9 @@ def expected(
     group_size, totals = data.group_across_cut(items_held, (item_fn, *counted_fns))
     if take_max and group_size is not None:
         raise ValueError(
-            "expected_max needs all items of a tie group, but this ranking is cut and "
-            "may lack items that tie with the last one; pass k=None to the call that "
-            "made the ranking"
+            "expected_max needs all items of a tie group, but this ranking was cut at a "
+            "k and may lack items that tie with the last item; pass k=None to the call "
+            "that made the ranking"
         )
 
     def amount_of(item_fn: ItemFn, of_group: jax.Array | None) -> Amount:
@@ -128,7 +128,7 @@ def _sum_before(
 def _less(
     amounts: jax.Array, of_unlisted: jax.Array | np.ndarray | None, exists: jax.Array
 ) -> jax.Array:
-    """Subtracts the amount of an unlisted item from the amounts of the items held."""
+    """Subtracts the amount of an unlisted item from the amounts of all listed items."""
     if of_unlisted is None:
         return amounts
     if amounts.dtype == jnp.bool_:

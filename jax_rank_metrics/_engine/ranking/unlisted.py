@@ -61,7 +61,7 @@ def check_unlisted(data: RankingData, item_fn: ItemFn) -> None:
 def unlisted_value(data: RankingData, item_fn: ItemFn) -> np.ndarray | jax.Array | None:
     """Returns the value of an unlisted item, `[…]`, if the ranking lacks its place.
 
-    None if the ranking holds every place, or if the value is 0. The value is traced only if
+    None if the ranking has every place, or if the value is 0. The value is traced only if
     `item_fn` closes over traced values.
 
     Raises:

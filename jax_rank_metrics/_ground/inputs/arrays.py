@@ -234,7 +234,7 @@ def ids(name: str, value: object) -> jax.Array:
     """Converts to ids with at least one axis: int64 stays, other integers become int32."""
     converted = integers(name, value)
     if converted.ndim == 0:
-        raise ValueError(f"{name} has shape (); pass at least one axis, the ids")
+        raise ValueError(f"{name} has shape (); pass an array with an axis of ids")
     dtype = converted.dtype
     if jnp.issubdtype(dtype, jnp.unsignedinteger) and dtype.itemsize > 2:
         raise TypeError(

@@ -39,7 +39,7 @@ def item_arrays(
     """Converts labels `[*lists, items]` and their mask of the same shape, if any."""
     label_array = real(name, labels)
     if label_array.ndim == 0:
-        raise ValueError(f"{name} has shape (); pass at least one axis, the items")
+        raise ValueError(f"{name} has shape (); pass an array with an axis of items")
     mask_name = name.replace("labels", "mask")
     if options.is_integer(mask):
         raise TypeError(

@@ -52,7 +52,7 @@ def rank_cutoffs(k: types.RankCutoffs) -> tuple[int | None, ...]:
     for cutoff in ks:
         if isinstance(cutoff, share):
             raise TypeError(
-                f"k is {k!r}, but only metrics take a share of a list as cutoff; pass an "
+                f"k is {k!r}, but only metrics take a share of a list as a cutoff; pass an "
                 "int or None here"
             )
     return tuple(cutoff for cutoff in ks if not isinstance(cutoff, share))
@@ -72,7 +72,7 @@ def _cutoff(cutoff: object, k: object) -> int | share | None:
             "the list is jrm.share(0.01)"
         )
     if cutoff < 1:
-        raise ValueError(f"k is {k!r}; ranks start at 1, pass k >= 1")
+        raise ValueError(f"k is {k!r}, but ranks start at 1; pass k >= 1")
     return min(int(cutoff), MAX_INT32)
 
 
