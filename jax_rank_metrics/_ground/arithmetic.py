@@ -370,7 +370,7 @@ def iota(like: jax.Array, dtype: DTypeLike = jnp.int32) -> jax.Array:
 
 
 def widen(x: A, like: jax.Array | np.ndarray) -> A:
-    """Appends axes of length 1 to `x` until it has as many axes as `like`.
+    """Appends axes of length 1 to `x`, up to the number of axes of `like`.
 
     A mask `[*lists, items]` then broadcasts with columns `[*lists, items, …]`. If `x` has
     at least as many axes as `like`, it is returned unchanged.

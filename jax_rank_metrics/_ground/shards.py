@@ -93,7 +93,7 @@ def map_list_shards(
         fn: Returns a pytree of arrays `[*lists, …]`.
         num_list_axes: The number of axes of lists.
         *per_list: Pytrees of arrays `[*lists, …]`, which may be sharded in different ways.
-            `fn` gets all axes but those of lists whole.
+            `fn` gets whole arrays along all axes but the axes of lists.
         replicated: Pytrees of arrays that are the same on every device.
     """
     cut = cut_of(num_list_axes, per_list=per_list)

@@ -109,9 +109,10 @@ def has_digit(dtype: DTypeLike) -> bool:
 
 
 def digit(key: jax.Array, dtype: DTypeLike) -> jax.Array:
-    """Returns keys of scores of a dtype as float32 numbers in the same order; never NaN.
+    """Returns keys as float32 digits in the same order, never NaN.
 
-    The digit of a NaN is inf, and the digit of a missing item is −inf.
+    `dtype` is the dtype of the scores. The digit of a NaN is inf, and the digit of a
+    missing item is −inf.
     """
     if not jnp.issubdtype(dtype, jnp.floating):
         return jnp.where(exists(key), key.astype(jnp.float32), -jnp.inf)

@@ -17,7 +17,7 @@ from jax_rank_metrics._ground import arithmetic, meshes
 CHUNKED_FROM = 2**18
 _MAX_CHUNKS = 16
 
-# Of 64 bits, those that a key of 32 bits and a hash leave for an index.
+# A key of 32 bits and a hash leave this many of 64 bits for an index.
 _INDEX_BITS = 32 - HASH_BITS
 
 

@@ -300,8 +300,8 @@ def at_mean_rank(
 ) -> tuple[jax.Array, jax.Array]:
     """Returns `position_fn` at the mean rank of the tie group of the first stop.
 
-    If the stop has one rank, as in a definite order, the results are those of `expected`.
-    For a group at the ranks 3 and 4, the mean rank is 3.5, which a cutoff at 3 leaves out.
+    If the stop has one rank, as in a definite order, `expected` has the same results. For a
+    group at the ranks 3 and 4, the mean rank is 3.5, which a cutoff at 3 leaves out.
 
     Returns:
         The value, which is 0 if the rank is beyond k or no item stops; and the probability

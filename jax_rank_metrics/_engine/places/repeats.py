@@ -77,7 +77,7 @@ def _repeated(place: Place, k: Cut, *, position_fn: PositionFn, q: float) -> jax
 def _where_read(
     function: Callable[..., jax.Array], is_read: jax.Array, *arrays: jax.Array
 ) -> jax.Array:
-    """Returns `function(is_read, *arrays)`, in which only entries that are read are right.
+    """Returns `function(is_read, *arrays)`, right only where `is_read` is true.
 
     Long lists mostly have few places that are read, one for each tie group. These places
     are gathered, a few of each list at a time.

@@ -41,8 +41,7 @@ def pairs(data: ranking_data.RankingData, value_fn: item_fns.ItemFn) -> PairCoun
     tied = through - above
     if data.omits_unlisted:
         # Items that the ranking does not keep have the value 0, which is smaller than every
-        # value that counts. So also count these items: those that rank above the tie group,
-        # and those in the group.
+        # value that counts. So also count these items, both above the tie group and in it.
         all_above, all_tied = items_held.above_and_tied(data.cache)
         above = above + all_above - (start - list_start)
         tied = tied + all_tied - (end - start + 1)

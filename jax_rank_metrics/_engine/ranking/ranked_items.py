@@ -62,7 +62,7 @@ class Ranked:
       `rank_above` is 2 4.
     - `rank_above` alone: one definite order; empty slots may lie between items.
     - `soft`: places are real numbers, and items stand in any order.
-    - none of these: one definite order, in which items follow each other without gaps.
+    - all are None: one definite order, in which items follow each other without gaps.
 
     Shapes for lists as rows:
         items: `[*lists, held]`, in rank order unless places are soft.

@@ -18,8 +18,8 @@ in an array never raises inside `jax.jit`: the public docstring states the resul
 
 After these checks, code can rely on arrays of real numbers, integers or bools, in a dtype
 that JAX has enabled, with shapes that agree. The arrays are NumPy arrays if the host
-computes with them. Integers have the caller's values: none has wrapped in a conversion to
-fewer bits.
+computes with them. Integers have the caller's values, because a conversion to fewer bits
+raises instead of wrapping.
 """
 
 from jax_rank_metrics._ground.inputs.arrays import array as array
