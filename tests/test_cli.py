@@ -502,7 +502,9 @@ def test_formats_of_both_files(folder):
     assert done.exit_code == 0, done.output
     (folder / "run.csv").write_text("user,item,score\nq1,a,1\nq2,a,1\n")
     done = invoke("qrels.txt", "run.csv")
-    assert "pass --run-columns, names of the first line" in done.stderr, done.stderr
+    assert "pass --run-columns, the names that the first line has" in done.stderr, (
+        done.stderr
+    )
     assert printed("run.csv", "--run-columns", "user,item,score", *METRICS)
 
 

@@ -207,5 +207,5 @@ def test_nan_of_items_that_are_read(change):
     if change.keys() == {"relevant"}:
         read["relevant"] = jrm.by_attributes(identity, [1, 2], [3, 1, 2])
     arguments |= {x: read[x] for x in read.keys() & {*change, "relevant"}}
-    with pytest.raises(ValueError, match="similarity returns it for finite vectors"):
+    with pytest.raises(ValueError, match="similarity returns nan for finite vectors"):
         jrm.evaluate_embeddings("recall@2", QUERY, SEVEN, **arguments)

@@ -236,7 +236,7 @@ def test_missing_lists(vectors, kind):
     expected = jrm.evaluate_users(METRICS, vectors, relevant, **how)
     relevant["q"] = kind
     for form in (relevant, pd.Series(relevant, dtype=object), [*relevant.values()]):
-        with pytest.warns(UserWarning, match="user q, .*undefined= says what these"):
+        with pytest.warns(UserWarning, match="user q, .*undefined= decides how these"):
             found = jrm.evaluate_users(METRICS, vectors, form, **how)
         evaluations.check_same(found, expected)
     with pytest.warns(UserWarning, match="exclude holds .* query 1, .*exclude nothing"):
@@ -259,7 +259,10 @@ def test_own_items():
     own = zip("cad", found.retrieved_ids.tolist(), strict=True)
     assert not any(query in row for query, row in own)
     how = {"query_ids": [*"cxyz"], "item_ids": [*"abcd"]}
-    with pytest.warns(UserWarning, match="by position, because only 1 of 4 query_ids"):
+    with pytest.warns(
+        UserWarning,
+        match="item i from the list of query i, because only 1 of 4 query_ids",
+    ):
         found = call(gallery, gallery, [["a"]] * 4, **how)
     by_position = [*"abcd"]
     assert not any(

@@ -172,7 +172,7 @@ def test_scores_of_a_sharded_model():
         return put(mesh, scores[users], "q")
 
     with pytest.raises(
-        ValueError, match="lie on 8 devices; pass mesh, and queries_axis"
+        ValueError, match="lie on 8 devices, but no mesh is known; pass mesh"
     ):
         jrm.evaluate_users("recall@1", model, RELEVANT)
     for model_or_scores in (model, put(mesh, scores, "q")):

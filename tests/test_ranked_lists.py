@@ -195,9 +195,9 @@ def test_remarks():
     with pytest.warns(UserWarning) as warned:
         joined = jrm.join(gold, run)
     assert [str(x.message) for x in warned] == [*joined.remarks]
-    starts = ("of 3 lists, such as that of 'q1', nothing is relevant",
-              "of 3 lists, such as that of 'q3', nothing was retrieved",
-              "of 3 lists, such as that of 'q2', a judged document appears twice")  # fmt: skip
+    starts = ("of 3 lists, such as the list of 'q1', nothing is relevant",
+              "of 3 lists, such as the list of 'q3', nothing was retrieved",
+              "of 3 lists, such as the list of 'q2', a judged document appears twice")  # fmt: skip
     assert len(joined.remarks) == 3
     assert all(x in y for x, y in zip(starts, joined.remarks, strict=True))
     lists = joined.measure("recall")["recall"]

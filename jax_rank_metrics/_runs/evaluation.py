@@ -1,4 +1,4 @@
-"""The result of a whole evaluation: means, values of every query, and ids found."""
+"""The result of a whole evaluation: means, values of every query, and retrieved ids."""
 
 import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ E = TypeVar("E", bound="Evaluation")
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(merging.StatesByName):
-    """The result of a whole evaluation: means, values of every query, and ids found.
+    """The result of a whole evaluation: means, values of every query, and retrieved ids.
 
     It is a mapping from the names of metrics to their states: `evaluation["ndcg@10"]` is a
     state, and `dict(evaluation)` holds all of them. `compute`, `compare`, `leaderboard`,
@@ -30,22 +30,23 @@ class Evaluation(merging.StatesByName):
     the queries, so a long evaluation may be saved part by part.
 
     Attributes:
-        states: The state of each metric by its name, as from `evaluate`: the entries of
-            the mapping, as a dict.
-        lists: A `PerList` of all queries for each of these names, of NumPy arrays on the
-            host. It has the `undefined` of the call. Empty with `keep_lists=False`.
+        states: A dict from the name of each metric to its state, as from `evaluate`; it
+            has the entries of the mapping.
+        lists: A dict from the same names to a `PerList` of all queries, of NumPy arrays on
+            the host, with the `undefined` of the call. Empty with `keep_lists=False`.
         retrieved_ids: `[queries, k]`, the ids of the first items of each query, best
-            first, int32 unless `item_ids` were passed. A query with fewer items has −1 in
-            its last places, or None if ids are strings. With `keep_lists=False` there are
-            no rows; for files, k is 0.
+            first, int32 unless `item_ids` were passed. If a query has fewer items, the row
+            ends with −1, or with None if ids are strings. With `keep_lists=False` there
+            are no rows; for files, k is 0.
         undefined: How a query counts in means if a metric is undefined; see `PerList.mean`.
         remarks: The warnings of the call about probable mistakes; see `check`.
-        query_ids: `[queries]`, the ids of queries, by which `compare` pairs them; None
-            if they are 0, 1, ….
+        query_ids: `[queries]`, the ids by which `compare` pairs queries; None if the ids
+            are 0, 1, ….
         num_queries: How many queries were evaluated.
-        signature: The signature of each metric of the call, by name; see `jrm.signature`.
-        list_columns: The columns that `evaluate_scored` was told to keep, by name, with
-            one entry for each query.
+        signature: A dict from the name of each metric to its signature; see
+            `jrm.signature`.
+        list_columns: A dict from the names of the columns that `evaluate_scored` was told
+            to keep to their values, one for each query.
     """
 
     # The nouns for one query and for several, in frames and messages.
@@ -85,21 +86,21 @@ class Evaluation(merging.StatesByName):
 
         Args:
             groups: The group of each query, or user, in the order of `lists`: names,
-                numbers or bools, as for `pack`. Or a dict or a Series from ids, or from
-                the numbers of queries without ids, to groups; it may hold other ids, too.
-                Or the name of one of the `list_columns`.
+                numbers or bools, as for `pack`. Or a dict or a Series from ids to groups,
+                or, if queries have no ids, from their numbers to groups; it may hold other
+                ids, too. Or the name of one of the `list_columns`.
 
         Returns:
             A dict from each group to the evaluation of its queries, which `table`,
             `to_frame` and `plots.by_group` accept directly; `compare` pairs the queries of
             a group with the same group's queries of another model. Queries without ids
             get their numbers as `query_ids`. Groups are in order of first appearance; the
-            groups of a categorical Series are in the order of its categories. They have
-            no `remarks`, because the counts in remarks are of all queries.
+            groups of a categorical Series are in the order of its categories. Evaluations
+            of groups have no `remarks`, because the counts in remarks are of all queries.
 
         Raises:
-            ValueError: if there are more or fewer groups than queries, or one is missing;
-                if the call had `keep_lists=False`.
+            ValueError: if there are more or fewer groups than queries, or a group is
+                missing; if the call had `keep_lists=False`.
         """
         if len(self.retrieved_ids) != self.num_queries:
             raise ValueError(
@@ -112,8 +113,8 @@ class Evaluation(merging.StatesByName):
                 if self.list_columns:
                     cure = "one of them"
                 raise ValueError(
-                    f"groups is {groups!r}, and list_columns are {[*self.list_columns]}; "
-                    f"pass {cure}, or the group of each of {self._units}"
+                    f"groups is {groups!r}, but list_columns are {[*self.list_columns]}; "
+                    f"pass {cure}, or the groups of all {self._units}"
                 )
             groups = self.list_columns[groups]
         categories = getattr(getattr(groups, "dtype", None), "categories", ())
@@ -162,14 +163,14 @@ class Evaluation(merging.StatesByName):
 
         `Evaluation.merge(*parts)` joins a list of parts. Lists and ids are
         concatenated, and counts are added. The result equals one call with all of these
-        queries, except for random ties, which have the keys of each part. Queries without
-        ids are numbered anew, through all parts.
+        queries, except for random ties, because each part draws ties with its own key.
+        Queries without ids are numbered anew, through all parts.
 
         Raises:
-            TypeError: if another evaluation is of another type.
-            ValueError: if evaluations have other metrics, another k, `undefined` or `ties`;
-                if some have ids, or values of queries, and others have not; if a query is
-                in two of them.
+            TypeError: if evaluations differ in type.
+            ValueError: if evaluations differ in their metrics, k, `undefined` or `ties`; if
+                some have ids, or values of queries, and others have not; if a query is in
+                two evaluations.
         """
         parts = [self, *evaluations]
         for part in parts:
@@ -239,7 +240,7 @@ class Evaluation(merging.StatesByName):
         )
 
     def _with_arrays(self: E, arrays: list[Any], tree: Any, **changes: Any) -> E:
-        """Returns the evaluation with arrays in place of `_arrays`, and other changes."""
+        """Returns the evaluation with new values of `_arrays`, and with other changes."""
         values = jax.tree.unflatten(tree, arrays)
         for name, value in zip(self._of_queries, values, strict=True):
             field = getattr(self, name)
@@ -248,7 +249,7 @@ class Evaluation(merging.StatesByName):
         return dataclasses.replace(self, **changes)
 
     def __repr__(self) -> str:
-        """Shows each metric's mean, the number of queries, and how undefined ones count."""
+        """Shows the metrics' means, how many queries there are, and undefined values."""
         parts = [*self._means(), f"{self.num_queries} {self._units}"]
         # Show the smallest count above 0, because metrics that need higher labels, such as
         # rel=2, are undefined for more queries.

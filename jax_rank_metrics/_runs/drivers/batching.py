@@ -19,24 +19,25 @@ FACTOR = 4
 # more ids belong to the next level, whose limits are `FACTOR` times as wide, and so on.
 NARROW = (256, 16)
 
-# Nanoseconds that another program must save in each call. It takes a second to compile, and
-# then serves every evaluation of a process, such as one after each epoch.
+# The nanoseconds that another program must save in each call, or it is not compiled. It
+# takes a second to compile, and then serves every evaluation of a process, such as one
+# after each epoch.
 WORTH_A_PROGRAM = 2e7
 
-# Beyond this many numbers (16 MiB), padding a batch to one of these sizes takes too much
-# memory: it is padded to a power of two.
+# A batch of more numbers than this (16 MiB) is padded to a power of two, because padding it
+# to one of `SMALL_SIZES` takes too much memory.
 MAX_PADDED = 2**22
 
 
 def query_parts(devices: Devices, rows: np.ndarray, table: object) -> np.ndarray:
-    """Divides queries over the parts of the devices: `[parts, slots]`; −1 is padding.
+    """Returns the queries of each part of the devices, `[parts, slots]`; −1 is padding.
 
     Args:
         devices: The devices.
         rows: `[queries]`, the row of each query.
         table: `[rows, …]`, as the devices hold it. If it is an array of JAX, each part of
-            the devices has the queries whose rows it holds; otherwise queries are divided
-            in their order.
+            the devices gets the queries whose rows are in that part; otherwise consecutive
+            queries form a part.
     """
     num_parts = devices.num_query_parts
     if isinstance(table, jax.Array):
@@ -78,12 +79,12 @@ class QueryBatch(NamedTuple):
     """The queries of a batch: the users, for a recommender.
 
     Attributes:
-        indices: `[queries]` int32, the index of each; −1 for padding.
+        indices: `[queries]` int32, the index of each query; −1 for padding.
         rows: `[queries, …]`, such as embeddings, or `[queries, items]` scores.
         key: The key of this batch for random ties, or None.
-        tie_ids: `[queries]` int32, hashed to order tied items differently for each query,
-            in the same way in any batch. None if there is a key, or if all queries share
-            one order.
+        tie_ids: `[queries]` int32. Their hash orders tied items: differently for each
+            query, but in the same way in any batch. None if there is a key, or if all
+            queries share one order.
         listed_ids: `[queries, listed]`, the relevant items, and the candidates if only
             candidates have a rank; padded with −1. None with `label_fn`.
         labels: `[queries, listed]`, the relevance of each listed item.
@@ -112,12 +113,12 @@ class QueryBatch(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """The numbers that determine how long a user takes.
+    """The numbers that determine how long it takes to evaluate a user.
 
     Attributes:
-        num_items: How many items there are, at least.
-        num_blocks: The number of blocks in which they are scored.
-        counts_places: True if the places of relevant items are counted.
+        num_items: The number of items, or a lower bound of it.
+        num_blocks: The number of blocks in which items are scored.
+        counts_places: True if items are counted to find the ranks of relevant items.
     """
 
     num_items: int
@@ -125,7 +126,7 @@ class Cost(NamedTuple):
     counts_places: bool
 
     def duration(self, widths: tuple[int, int]) -> float:
-        """Returns about how many nanoseconds of a CPU a user with these widths takes.
+        """Estimates how many nanoseconds of a CPU a user with these widths takes.
 
         Leaves out work that does not depend on the widths, such as the top-k.
         """
@@ -143,12 +144,12 @@ class Cost(NamedTuple):
 def batch_size_for(num_users: int, batch_size: int, row_size: int = 0) -> int:
     """Returns how many users are evaluated at a time, at most `batch_size`.
 
-    It may be less if users would fill fewer than four batches. Then users with many ids
-    can be kept apart, and a last batch that is nearly empty costs little.
+    The number may be less if users would fill fewer than four batches. Then users with many
+    ids can have batches of their own, and a last batch that is nearly empty costs little.
 
     Args:
         num_users: How many users there are.
-        batch_size: How many may share a batch.
+        batch_size: How many users may share a batch.
         row_size: How many numbers a batch holds for each user, including padding.
     """
     max_size = inputs.positive_integer("batch_size", batch_size)
@@ -166,17 +167,17 @@ def make_batches(
 ) -> Iterator[Batch]:
     """Divides all users into batches, the users of narrow levels first.
 
-    If users stayed in order, one with ten thousand ids would make the whole batch that
-    wide. The numbers of ids of a user therefore determine a level (see `NARROW`). A level
-    joins the next wider one if its own widths would not save enough time to be worth a
-    program. Users of a level stay in order, and only the first batch of a level may also
-    hold users of lower levels.
+    If users stayed in order, a user with ten thousand ids would make a whole batch as wide.
+    The numbers of ids of a user therefore determine the user's level (see `NARROW`). A
+    level joins the next wider level if the time that its own widths save is not worth
+    another program. Users of a level stay in order, and only the first batch of a level may
+    also hold users of lower levels.
 
-    With `size` 2, `lengths` of [[1, 1], [9, 2], [5, 1]] are all narrow, and make batches
-    of the indices [0, 1] and [2, −1], both of the widths (256, 16).
+    For example, with `size` 2 and the `lengths` [[1, 1], [9, 2], [5, 1]], all users are
+    narrow. The batches have the indices [0, 1] and [2, −1], both with the widths (256, 16).
 
-    Each part orders its own users in this way, and contributes the same number of slots
-    to every batch.
+    Each part orders its own users in this way, and all parts contribute the same number of
+    slots to every batch.
 
     Args:
         lengths: `[users, 2]`, the numbers of seen and of relevant ids of each user, of at
@@ -191,11 +192,11 @@ def make_batches(
     while (exceeds := np.any(lengths > limits, axis=1)).any():
         levels += exceeds
         limits = limits * FACTOR
-    # From the widest level down: a level keeps widths of its own only if they save enough
+    # Start at the widest level. A level keeps widths of its own only if these save enough
     # time for its users and the users of all lower levels.
     widths_of: dict[int, tuple[int, int]] = {}
     for level in np.unique(levels)[::-1].tolist():
-        # Users of lower levels may fill up its first batch.
+        # Include users of lower levels, because they may fill up the level's first batch.
         up_to_level = levels <= level
         num_seen, num_relevant = lengths[up_to_level].max(axis=0).tolist()
         widths = (padded_width(max(num_seen, NARROW[0])), padded_width(num_relevant))
@@ -225,7 +226,7 @@ def _cut(
         order: `[parts, slots]`, the users of each part, in order; −1 for padding.
         size: The number of users in a batch, a multiple of the number of parts. The last
             batch is filled up with padding.
-        widths: A function that returns the widths of a batch of the users it is given.
+        widths: A function from the users of a batch to the widths of the batch.
     """
     # A batch of 16 takes the next 8 users of each of two parts.
     in_part = size // len(order)
@@ -248,8 +249,8 @@ def batches_by_width(
 
     Args:
         widths: `[queries]`, the number of items of each list.
-        size_for: A function that returns how many queries of a width share a batch, at
-            most; a multiple of the number of parts.
+        size_for: A function from a width to the largest number of queries in a batch,
+            which is a multiple of the number of parts.
         cost: How many nanoseconds an item of a list takes.
         parts: `[parts, slots]`, the queries of each part, from `query_parts`.
 
@@ -267,7 +268,7 @@ def batches_by_width(
         level_widths.append(width)
     for level, width in enumerate(level_widths):
         order = _padded(_members_of(parts, levels, level))
-        # Shrink the batch if few long lists do not fill it: padding costs as much as lists.
+        # Shrink a batch that few long lists do not fill: padding costs as much as lists.
         needed = len(order) * 2 ** (order.shape[1] - 1).bit_length()
         size = min(size_for(width), needed)
         yield from _cut(order, size, lambda _, width=width: (0, width))

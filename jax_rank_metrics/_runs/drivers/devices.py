@@ -1,9 +1,9 @@
 """The devices of a call, one device or a mesh, and how they hold queries and items.
 
-On a mesh, queries are cut into one part for each device along their axis. A device takes
-the queries of its own part, batch by batch, and keeps their values: no embedding of a query
-moves, nor does any score. Along the axis of items, devices share a query, and exchange its
-candidates and counts (see `rank_catalog`).
+On a mesh, queries are cut into parts, one for each device along the mesh axis of queries. A
+device takes the queries of its own part, batch by batch, and keeps their values, so no
+embedding of a query and no score moves. Devices along the mesh axis of items work on the
+same queries, and exchange candidates and counts (see `rank_catalog`).
 """
 
 import dataclasses
@@ -35,15 +35,15 @@ class Devices:
     """The devices that share the work, and how they hold arrays; hashable, static.
 
     A single device has no mesh. It runs the same code without `jax.shard_map` and
-    collectives: specs mean nothing to it, and arrays stay where they are.
+    collectives: specs are ignored, and arrays stay where they are.
 
     Attributes:
         mesh: The devices, of this process and of all others. None means one device: the
             device of the items, or the default one.
         queries_axis: The mesh axis or axes over which queries are cut; None if every
-            device has all of them.
+            device has all queries.
         items_axis: The mesh axis or axes over which items are cut; None if every device
-            has all of them.
+            has all items.
     """
 
     mesh: Mesh | None = None
@@ -78,9 +78,9 @@ class Devices:
     def map(
         self, function: Callable[..., T], in_specs: Specs, out_specs: Specs
     ) -> Callable[..., T]:
-        """Returns a function that runs `function` on each device, on its own parts."""
-        # A mesh of one device would cost every first call more, and fail under another mesh
-        # that is set around the call.
+        """Returns a function that runs `function` on each device, on the device's parts."""
+        # Do not use a mesh of one device: it would slow every first call, and fail if
+        # another mesh is set around the call.
         if self.mesh is None:
             return function
         return jax.shard_map(
@@ -103,7 +103,7 @@ class Devices:
         )
 
     def items(self, name: str, items: Array) -> Array:
-        """Returns an array over items, cut over their axis, with zeros for added items."""
+        """Returns an array over items, cut over the items axis and padded with zeros."""
         if self.mesh is None or is_global(items):
             return self.put(inputs.real(name, items), self.of_items)
         # All items may not fit on one device, so leave them on the host, from which every
@@ -111,7 +111,7 @@ class Devices:
         return self.put(_on_host(name, items), self.of_items)
 
     def table(self, table: Array, spec: PartitionSpec) -> Array:
-        """Returns an array over queries in the form in which it is held between batches.
+        """Returns an array over queries in the form in which it is kept between batches.
 
         On a mesh, a global array is cut as `spec` says, and any other array becomes an
         array of NumPy. Without a mesh, the array stays as it is.
@@ -143,9 +143,9 @@ class Devices:
         process has it.
 
         Args:
-            x: An array of NumPy or JAX that every process holds, and from which each reads
-                the parts of its own devices; or a global array, which is cut anew if
-                necessary.
+            x: An array of NumPy or JAX that every process holds, and from which each
+                process reads the parts of its own devices; or a global array, which is cut
+                anew if necessary.
             spec: For each axis, the mesh axes over which it is cut.
         """
         if self.mesh is None or jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
@@ -197,7 +197,7 @@ def _on_host(name: str, values: Any) -> np.ndarray:
 def _take_rows(
     devices: Devices, spec: PartitionSpec, table: jax.Array, indices: jax.Array
 ) -> jax.Array:
-    """Returns rows of a table that is cut as `spec` says; each device has its indices."""
+    """Returns rows of a table cut as `spec` says; indices count rows in a device's part."""
     take: Callable[..., jax.Array] = devices.map(
         lambda table, indices: table[indices], (spec, devices.of_queries), spec
     )
@@ -214,10 +214,10 @@ class Argument(NamedTuple):
     """An argument that may be a global array.
 
     Attributes:
-        name: Its name in messages.
-        value: Its value.
-        axes: The contents of its first axes: "queries", "items", or first the one and then
-            the other.
+        name: The name of the argument in messages.
+        value: The value of the argument.
+        axes: What the first axes of the value hold: "queries", "items", or "queries" and
+            then "items".
     """
 
     name: str
@@ -233,8 +233,8 @@ def read_devices(
 ) -> Devices:
     """Returns the devices that a call uses; one device without a mesh.
 
-    Without `mesh`, the mesh is read from the arguments that are sharded. If neither axis
-    is named, the axes are read from them, too.
+    Without `mesh`, the mesh is read from the sharded arguments. If neither axis is named,
+    the axes are also read from the sharded arguments.
 
     Raises:
         TypeError: if `mesh` is no mesh, if an axis is not named by strings, or if an
@@ -258,9 +258,9 @@ def read_devices(
             raise TypeError(
                 f"{argument.name} is traced; make this call outside of jax.jit"
             )
-    # Use the mesh and axes that the caller names, and read the others from arguments that
-    # are cut. An array on one device does not tell them, nor do copies on all devices of
-    # this process.
+    # Use the mesh and the axes that the caller passed. Read a missing mesh, or missing
+    # axes, from the arguments that are cut. An array on one device tells neither, and
+    # copies on all devices of this process tell neither.
     if mesh is None or not is_named:
         for argument in filter(_is_cut, arguments):
             if mesh is None:
@@ -312,7 +312,7 @@ def is_global(value: object) -> TypeGuard[jax.Array]:
 
 
 def _is_cut(argument: Argument) -> bool:
-    """True if several devices hold parts of an argument, or other processes copies."""
+    """True if devices hold parts of an argument, or if other processes hold copies."""
     value = argument.value
     return is_global(value) and not (
         value.is_fully_addressable and value.is_fully_replicated
@@ -332,7 +332,7 @@ def _mesh_of(argument: Argument) -> Mesh:
 def _read_axes(
     argument: Argument, mesh: Mesh, axes: dict[str, tuple[str, ...]]
 ) -> None:
-    """Adds to `axes` the mesh axes over which an argument is cut, or raises."""
+    """Adds the mesh axes over which an argument is cut to `axes`, or raises."""
     sharding, cure = argument.value.sharding, "pass mesh, queries_axis and items_axis"
     # Meshes of the same devices in the same shape may differ in the names of their axes.
     if _mesh_of(argument).devices.tolist() != mesh.devices.tolist():

@@ -35,13 +35,13 @@ from jax_rank_metrics._values.remarks import (
 
 T = TypeVar("T")
 
-# Batches that the device works on while the host prepares the next one.
+# The number of batches that the device works on while the host prepares the next batch.
 BATCHES_AHEAD = 2
 
-# An upper bound of the number of items, for when it is not known.
+# An upper bound of the number of items, used while the number is unknown.
 MAX_ITEMS = 2**31 - 1
 
-# Why metrics may be undefined for all queries, by the noun for a query.
+# A dict from the nouns for a query to the reason why metrics are undefined for all queries.
 _WHY_UNDEFINED = {
     USER: "no user has a relevant item that may be recommended (relevant holds {} entries, "
     "and the largest label is {:g})",
@@ -76,7 +76,10 @@ class Values(NamedTuple):
         return cls(lists, np.full((num_queries, k), -1, np.int32))
 
     def write(self, indices: np.ndarray, values: "Values") -> None:
-        """Writes the values of a batch in place; it may have fewer than k ids a query."""
+        """Writes the values of a batch in place.
+
+        The batch may have fewer than k ids a query.
+        """
 
         def write(array: np.ndarray, of_batch: np.ndarray) -> None:
             array[indices, *(slice(n) for n in of_batch.shape[1:])] = of_batch
@@ -94,14 +97,14 @@ class Values(NamedTuple):
         If undefined values are skipped and some metrics read labels, a query counts only
         if one of these metrics is defined for it. A user without a relevant item that may
         be found therefore counts in no mean, and the user's items are not counted either.
-        Ratios of sums are defined or not for each cutoff; one defined cutoff is enough.
+        A ratio of sums may be defined for some cutoffs only; one defined cutoff is enough.
 
         Args:
             undefined: How undefined values count in means.
-            weights: `[queries]`, the weight of each; None if all weigh the same.
-            reads_labels: For each of the lists, True if its metric reads labels.
+            weights: `[queries]`, the weight of each query; None if all weights are equal.
+            reads_labels: For each metric, True if the metric reads labels.
         """
-        # The values keep `undefined`, so that `compare` counts such queries as means do.
+        # The values keep `undefined`, so `compare` counts undefined values as means do.
         lists = [
             dataclasses.replace(values, undefined=undefined) for values in self.lists
         ]
@@ -112,7 +115,7 @@ class Values(NamedTuple):
             return Values(lists, self.items)
         judged = itertools.compress(lists, reads_labels)
         defined = [values.defined for values in judged]
-        # Reduce ratios of sums, [queries, cutoffs], to the shape [queries] of the others.
+        # Reduce ratios of sums, [queries, cutoffs], to [queries], the shape of the others.
         defined = [array.any(tuple(range(1, array.ndim))) for array in defined]
         is_counted = functools.reduce(operator.or_, defined)
         lists = [
@@ -126,8 +129,8 @@ class Sums(NamedTuple):
     """Sums over queries, on the host, so that no program depends on their number.
 
     Attributes:
-        of_means: The sums of each mean.
-        is_defined: `[means]` bool, True if the metric is defined for any query.
+        of_means: The sums of the mean of each metric.
+        is_defined: `[metrics]` bool, True if the metric is defined for any query.
         exposure: How often each item was found; None if it is not needed.
     """
 
@@ -143,8 +146,8 @@ class Sums(NamedTuple):
 
         Args:
             values: Values as they enter means, from `counted`.
-            kinds: The kind of state of each mean.
-            num_items: The number of items; None if their counts are not needed.
+            kinds: The class of the state of each metric.
+            num_items: The number of items; None if the exposure is not needed.
         """
         of_means = [
             on_host.HostSums.of_lists(lists, kind)
@@ -155,7 +158,7 @@ class Sums(NamedTuple):
         return cls(of_means, is_defined, exposure)
 
     def plus(self, other: "Sums | None") -> "Sums":
-        """Adds the sums of other queries."""
+        """Returns the sums over these and other queries."""
         if other is None:
             return self
         of_means = [
@@ -172,7 +175,9 @@ class Sums(NamedTuple):
 
 
 def exposure_of(rows: np.ndarray, num_items: int) -> Exposure:
-    """Counts how often each item was found, in NumPy, which compiles no program.
+    """Counts how often each item was found.
+
+    It uses NumPy, so that no program is compiled.
 
     Args:
         rows: `[lists, k]`, the rows of items; −1 after the last item of a list.
@@ -199,7 +204,7 @@ def run(
     Args:
         job: The job.
         catalog: Arrays over the items, except for the vectors of the scorer.
-        batches: The division of its queries.
+        batches: The batches into which the job's queries are divided.
         undefined: How undefined values count in means.
         progress: See `reporting`.
         list_weights: The weight of each query in means, as it was passed.
@@ -208,16 +213,16 @@ def run(
 
     Returns:
         The evaluation; the fields `shown_rows` and `total_exposure` of `UserEvaluation`;
-        and `[queries]` bool, True if an item that has a rank has a score of −∞ (with
-        `options.finds_inf`; otherwise all False).
+        and `[queries]` bool, True if an item of the query has a rank and a score of −∞
+        (with `options.finds_inf`; otherwise all False).
 
     Raises:
         ValueError: if the scores of a query hold NaN, or if its gains overflow; if a metric
-            cannot read its relevant items.
+            cannot read the relevant items of a query.
     """
     options = job.options
     bounds, names = options.bounds, [bound.name for bound in options.bounds]
-    # Metrics differ in their states: a geometric mean has another state than a mean.
+    # Metrics have states of different classes: a geometric mean has another than a mean.
     kinds = [bound.state for bound in bounds]
     reads_labels = [bound.spec.reads_labels for bound in bounds]
     names_of_queries, num_queries = job.ids[0].of_rows(job.rows), job.rows.size
@@ -255,7 +260,7 @@ def run(
                 sums = Sums.of(batch_values, kinds, num_counted).plus(sums)
     lists, items, rows = {}, np.zeros((0, options.k), np.int32), None
     if values is not None:
-        items = values.items  # including items of queries that count in no mean
+        items = values.items  # includes the items of queries that count in no mean
         values = values.counted(undefined, all_weights, reads_labels)
         sums = Sums.of(values, kinds, None)
         lists = dict(zip(names, values.lists, strict=True))
@@ -358,7 +363,7 @@ def _message(
     return (
         f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
         "for chance need a single relevant item; leave these metrics out, or pass one "
-        "relevant item for each"
+        "relevant item for each list"
     )
 
 
@@ -380,8 +385,8 @@ def _over_batches(
     elif isinstance(job.scorer, scorers.Embeddings):
         name, items = job.scorer.names[1], job.scorer.items
         catalog = catalog._replace(items=devices.items(name, items))
-    # Put the catalogue once for all batches. From here on, items may end with padding,
-    # which is masked.
+    # Put the catalogue on the devices once; all batches share it. From here on, the items
+    # may end with padding, which is masked.
     catalog = programs.put_catalog(devices, catalog, num_items)
     run_batch = functools.partial(programs.run_batch, devices, program, job.options)
     started = (
@@ -401,11 +406,11 @@ def _over_parts(
     mask: np.ndarray | None,
     report: Progress,
 ) -> Results:
-    """Passes all batches through a part of the items before the next part is read.
+    """Measures all batches on a part of the items before the next part is read.
 
-    So the items are read once, or twice if a metric reads whole lists. If the number of
-    items is known, progress is reported as the share of items that have been read,
-    times the number of queries. At the end, all queries are reported.
+    The items are therefore read only once, or twice if a metric reads whole lists. If the
+    number of items is known, progress is reported as the share of items that have been
+    read, times the number of queries. At the end, all queries are reported as done.
     """
     options, devices, num_queries = job.options, job.devices, job.rows.size
     blocks, run_batch = job.scorer.items, functools.partial(programs.run_batch, devices)
@@ -460,8 +465,8 @@ def _over_parts(
 
 
 def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
-    """Yields the same results, each only when the next `num_ahead` have been started."""
-    # So the device has work, and the host prepares arrays, while a result is fetched.
+    """Yields the results in order, each after the next `num_ahead` have been started."""
+    # The device then has work, and the host prepares arrays, while a result is fetched.
     started: collections.deque[T] = collections.deque()
     for result in results:
         started.append(result)
@@ -474,11 +479,11 @@ def _started_ahead(results: Iterator[T], num_ahead: int) -> Iterator[T]:
 def reporting(progress: bool | Progress, unit: str) -> Iterator[Progress]:
     """Gives a `with` block the function to which it reports progress.
 
-    This function takes the number of queries done and the number of all queries.
+    That function takes the number of queries done and the number of all queries.
 
     Args:
         progress: True to move a progress bar of rich, which is drawn until the block ends.
-            False to do nothing. A function is given to the block as it is.
+            False to do nothing. If it is a function, the block gets this function.
         unit: The plural noun for a query, such as "users".
 
     Raises:

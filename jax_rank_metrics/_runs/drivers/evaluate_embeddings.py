@@ -57,15 +57,15 @@ def evaluate_embeddings(
 ) -> Evaluation:
     """Evaluates embeddings by ranking all items for every query, in batches.
 
-    Items are scored a block at a time as by `rank_catalog`, and the scores of all queries
+    Items are scored a block at a time, as `rank_catalog` does, so the scores of all queries
     and items never exist at once. Metrics with a cutoff share one top-k. Metrics without
-    a cutoff, such as "map", find the places of relevant items in another pass over the
+    a cutoff, such as "map", find the ranks of relevant items in another pass over the
     scores.
 
-    Relevant items are known by ids, or by attributes: in metric learning, all items of the
-    query's class are relevant. With attributes, labels that are numbers, and metrics
-    without a cutoff other than the hit rate and the reciprocal rank, need all items in one
-    block. Batches then get smaller, so that up to a million items fit.
+    Relevant items are given by ids, or by attributes: in metric learning, all items of the
+    query's class are relevant. With attributes, all items must be in one block if labels
+    are numbers, or if there is a metric without a cutoff other than the hit rate and the
+    reciprocal rank. Batches then get smaller, so that up to a million items fit.
 
     **Candidates** are items that a first stage found for each query. Only they have a
     rank. Relevant items that the first stage missed still count, as relevant items without
@@ -78,8 +78,8 @@ def evaluate_embeddings(
     **Queries without a relevant item** count 0 in most metrics, as everywhere in this
     package, and the states say how many there are; most evaluators of embeddings leave
     them out, as `undefined="skip"` does here. The call warns if `exclude` leaves a query
-    no relevant item, and if a function as `similarity` gives the first queries scores of
-    −∞, or ranks their relevant items last.
+    no relevant item, and if `similarity` is a function that gives the first queries scores
+    of −∞, or ranks their relevant items last.
 
     Call it outside of `jax.jit`. One device does the work, the device of `items` or the
     default one; with `mesh`, all devices of all processes do. Functions are static: pass
@@ -88,43 +88,46 @@ def evaluate_embeddings(
     Args:
         metrics: As for `evaluate`.
         queries: `[queries, dims]`, an embedding per query, of NumPy or JAX. Float64 is
-            read as float32 unless x64 is on. Any trailing axes, if `similarity` is a
-            function. With "maxsim", `Tokens` or a list of arrays `[tokens, dims]`. With
-            "dot", both queries and items may be sparse matrices or arrays of scipy, which
-            multiplies them on the host. A batch then holds the scores of all items at
+            read as float32 unless x64 is on. If `similarity` is a function, any trailing
+            axes are allowed. With "maxsim", `Tokens` or a list of arrays `[tokens, dims]`.
+            With "dot", both queries and items may be sparse matrices or arrays of scipy,
+            which multiplies them on the host. A batch then holds the scores of all items at
             once, and is smaller if these would exceed 128 MiB.
-        items: `[items, dims]`, an embedding per item; its row is its id. Or blocks of
-            them, for items that do not fit in memory: a memory-mapped array of NumPy, a
-            list or an iterator of arrays `[block, dims]`, or a function that returns
-            such an iterator. All queries advance through a block before the next one is
-            read, so that the items are read once. Metrics without a cutoff read them a
-            second time, which an iterator does not allow. With "maxsim", `Tokens` or a
-            list of arrays `[tokens, dims]`; items of similar lengths are scored together.
-            Or an iterator of such `Tokens` or lists, or a function that returns one; then
-            all scores of queries and items are held at once.
-        relevant: The items to be found: a list of ids for each query, or a dict of ids to
-            labels, or pairs of both; a dict, such as `{query: {doc: 1}}`, or a pandas
-            Series from rows of queries to such lists; a frame of pandas or polars with
-            the columns `query` (or `user`), `item` and perhaps `label`, a row for each
-            pair; or a scipy sparse matrix `[queries, items]` of labels. Lists and frames
-            may repeat an id, and −1 is padding, unless it is an id. A query that is missing
-            from a dict or a frame has no items; a query with None or NaN in place of a list
-            has none either, with a warning. Or `by_attributes(label_fn, query_attributes,
-            item_attributes)`, with attributes `[queries, …]` and `[items, …]`. Labels
-            below 0 and NaN, which remove items elsewhere, raise here.
+        items: `[items, dims]`, an embedding per item; the row of an item is its id. Or
+            blocks of embeddings, for items that do not fit in memory: a memory-mapped array
+            of NumPy, a list or an iterator of arrays `[block, dims]`, or a function that
+            returns such an iterator. All queries are scored on a block before the next
+            block is read, so that the items are read once. Metrics without a cutoff read
+            the items a second time, which an iterator does not allow. With "maxsim",
+            `Tokens` or a list of arrays `[tokens, dims]`; items of similar lengths are
+            scored together. Or an iterator of such `Tokens` or lists, or a function that
+            returns such an iterator; then all scores of queries and items are in memory at
+            once.
+        relevant: The items to be found. For each query, a list of ids, a dict from ids to
+            labels, or a list of pairs (id, label). A dict, such as `{query: {doc: 1}}`, or
+            a pandas Series may map the row of a query to such a list or dict. Or a frame of
+            pandas or polars with the columns `query` (or `user`), `item` and perhaps
+            `label`, a row for each pair of query and item; or a scipy sparse matrix
+            `[queries, items]` of labels. Lists and frames may repeat an id, and −1 is
+            padding, unless it is an id. A query that is missing from a dict or a frame has
+            no items. A query with None or NaN instead of a list has no items either, but
+            the call warns. Or `by_attributes(label_fn, query_attributes, item_attributes)`,
+            with attributes `[queries, …]` and `[items, …]`. Labels that are negative or NaN
+            raise here, while other calls leave their items out.
         similarity: How a query and an item are scored. Items with equal vectors tie.
 
             - "dot": by their product. Accelerators round products to fewer bits than
               float32, unless `jax.default_matmul_precision("float32")` is set.
             - "cosine": by the product of the vectors divided by their lengths, in
-              float32; 0 where one of them is 0.
+              float32; 0 if either vector is 0.
             - "l2": by −|q − x|², nearest first. It is computed from products, whose
               cancellation loses differences below 1e-7 of the squared distances between
               vectors and their mean: neighbours that are nearer to each other than that
               may change places. Whole numbers, such as bytes, and their ties stay exact
               up to squared distances of 2²³.
-            - "hamming": by minus the number of bits that differ, exactly. Both are packed
-              bits, uint8 `[…, bytes]`, as returned by `numpy.packbits(bits, axis=-1)`.
+            - "hamming": by minus the number of bits that differ, exactly. Queries and items
+              are packed bits, uint8 `[…, bytes]`, as `numpy.packbits(bits, axis=-1)`
+              returns them.
             - "maxsim": by the sum, over the tokens of the query, of the largest product
               with a token of the item. Items without tokens rank last. A batch holds the
               scores of all items.
@@ -133,57 +136,57 @@ def evaluate_embeddings(
         candidates: The items that have a rank, for each query, in the forms of
             `relevant` (a frame has no labels), such as an array `[queries, n]` padded with
             −1. Their order does not matter: equal scores tie, and under "stable" the lower
-            id comes first. None ranks every item. Not with attributes.
+            id comes first. None ranks every item. Not allowed with attributes.
         exclude_self: True removes each query's own item from its list, for a gallery that
-            is ranked against itself. If all `query_ids` are also in `item_ids`, it is the
-            item with the query's id; otherwise it is item i for query i.
+            is ranked against itself. If all `query_ids` are also in `item_ids`, a query's
+            own item is the item with the same id; otherwise it is item i for query i.
         exclude: The items to remove from the list of each query, in the forms of
             `candidates`.
         query_ids: `[queries]`, ids of any kind; the id at index i names row i of
-            `queries`. Dicts and frames of queries then hold these ids, and so does the
-            result.
+            `queries`. Dicts and frames of queries, and the result, then hold these ids.
         item_ids: `[items]`, ids of any kind; the id at index i names item i. Lists of ids
             then hold these ids, too.
         unknown_items: How to treat ids that are not in `item_ids`, such as judged documents
             that are not in the corpus; see `evaluate_users`.
         k: How many items to return for each query. None takes the deepest cutoff of the
             metrics.
-        batch_size: How many queries are evaluated at a time; fewer if they would fill
-            less than four batches, or need too much memory.
+        batch_size: How many queries are evaluated at a time; fewer if the queries would
+            fill less than four batches, or need too much memory.
         item_mask: `[items]` bool, the items that exist.
-        item_columns: Columns of all items by name, `[items, …]`, for metrics that read
-            them, such as `groups`; see `evaluate_users`. Not with attributes.
+        item_columns: A dict from names, such as "groups", to columns of all items,
+            `[items, …]`, for metrics that read them; see `evaluate_users`. Not allowed with
+            attributes.
         ties: See `rank`. If scores have few distinct values, such as Hamming distances,
             the default counts every order of tied items.
         key: See `rank`.
         list_weights: `[queries]`, the weight of each query in means, at least 0; or a
-            Series, a dict or a frame by query.
+            Series, a dict or a frame keyed by query.
         undefined: See `PerList.mean`.
-        block_size: How many items are scored at a time; with "maxsim", items of similar
-            lengths. None lets the call choose.
+        block_size: How many items are scored at a time; with "maxsim", how many items of
+            similar lengths. None lets the call choose.
         mesh: The devices that share the work; see `evaluate_users`. Queries, items and
             their attributes may then be global arrays; with candidates, only queries.
         queries_axis: The mesh axis or axes that divide queries; see `evaluate_users`.
         items_axis: The mesh axis or axes that divide items; see `evaluate_users`.
-        keep_lists: True to keep the values of every query and the ids that it found.
+        keep_lists: True to keep the values of every query and the ids of its first k items.
             Otherwise only the states are returned, whose memory does not grow with the
             number of queries.
         progress: True shows a bar of rich. Or a function, which is called with the number
-            of queries done and the number of all queries. If items come in blocks and
-            their number is known, the first number is the share of items that were read,
-            times the second.
+            of queries done and the number of all queries. If items come in blocks and the
+            number of items is known, the first number is the share of items that were read,
+            times the number of all queries.
 
     Returns:
         An `Evaluation`: states, the values of every query, and the ids of the first k
         items. `compare`, `leaderboard`, `table` and `plots` accept it directly.
 
     Raises:
-        ValueError: as `rank_catalog`; if an id is of no item, or a query is not in
+        ValueError: as `rank_catalog`; if an id belongs to no item, or a query is not in
             `queries`; if a score is NaN, unless its item is excluded, masked or no
             candidate; if a sparse entry is not finite, unless its item is masked; if only
-            one of queries and items is sparse, or they are sparse and the similarity is
-            not "dot"; if a mesh, its axes and shardings do not agree; if no metric has a
-            cutoff and k is None.
+            one of queries and items is sparse, or both are and the similarity is not
+            "dot"; if a mesh, its axes and shardings do not agree; if no metric has a cutoff
+            and k is None.
         TypeError: if an argument has another form; if lists of ids look like a dense
             matrix of labels.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
@@ -306,6 +309,6 @@ def _refuse_unreadable(
     if options.whole_list_metrics and not blocks.is_repeatable:
         raise ValueError(
             "items is an iterator, which can be read once, but metrics without a "
-            "cutoff count places in a second round; pass a sequence of blocks, a "
+            "cutoff read the items a second time; pass a sequence of blocks, a "
             "memory-mapped array, or a function that returns a fresh iterator"
         )

@@ -49,9 +49,9 @@ class LinkEvaluation(Evaluation):
     sides together, each triple has two lists; all lists that predict heads come first.
 
     Attributes:
-        states: The state of each metric by its name, as from `evaluate`.
-        lists: A `PerList` of all lists for each of these names, of NumPy arrays on the
-            host. It has the `undefined` of the call.
+        states: A dict from the name of each metric to its state, as from `evaluate`.
+        lists: A dict from the same names to a `PerList` of all lists, of NumPy arrays on
+            the host, with the `undefined` of the call.
         retrieved_ids: `[lists, k]` int32, the entities that score best, best first.
         undefined: How a list counts in means if a metric is undefined; see `PerList.mean`.
         triples: `[lists, 3]` int32, the triple of each list.
@@ -70,8 +70,8 @@ class LinkEvaluation(Evaluation):
                 bools, as for `pack`. None groups by relation.
 
         Returns:
-            A dict from each group, in order of first appearance, to the evaluation of
-            its lists, whose `query_ids` are their numbers.
+            A dict from each group, in order of first appearance, to the evaluation of the
+            group's lists; its `query_ids` are the numbers of these lists.
 
         Raises:
             ValueError: if there are more or fewer groups than lists, or one is missing.
@@ -101,13 +101,13 @@ def evaluate_links(
     the triple is the only relevant item. Other entities that are known to answer the
     question leave the list, so they are neither right nor wrong (the filtered setting).
 
-    PyKEEN's numbers are the values of metrics that read the mean rank of a tie:
+    To reproduce PyKEEN's numbers, use metrics that read the mean rank of a tie:
     "mrr(rank=realistic)", "hits(rank=realistic)@1,3,10", "mean_rank", "amri",
-    "adjusted_mrr", "adjusted_hits@10". With `ties="best"` they are its optimistic
-    numbers, with "worst" the pessimistic ones. Without `rank`, "mrr" is the mean over the
+    "adjusted_mrr", "adjusted_hits@10". With `ties="best"`, these are PyKEEN's optimistic
+    numbers; with "worst", its pessimistic ones. Without `rank`, "mrr" is the mean over the
     orders of tied entities, which is larger.
 
-    Places are counted, so that all metrics are exact at every cutoff, and nothing is
+    Ranks are found by counting, so all metrics are exact at every cutoff, and nothing is
     sorted. Memory is O(batch × entities), because known answers are looked up batch by
     batch, without a mask of all lists.
 
@@ -118,11 +118,11 @@ def evaluate_links(
         metrics: As for `evaluate`.
         score_fn: `score_fn(entities, relations, side)` returns the scores of all entities,
             `[batch, num_entities]`, of JAX or NumPy; higher is better. `side` is the part
-            that is predicted, "head" or "tail": `entities`, `[batch]` int32 of NumPy, are
-            tails if it is "head", and heads if it is "tail". The function is not traced,
-            so jit it yourself, or let it run any other library. Its batches have one size:
-            the last is filled up with the last question. NaN raises, except for known
-            answers.
+            that is predicted, "head" or "tail". `entities`, `[batch]` int32 of NumPy, are
+            tails if `side` is "head", and heads if it is "tail". The function is not
+            traced, so jit it yourself, or let it run any other library. Its batches have
+            one size: the last is filled up with the last question. NaN raises, except for
+            known answers.
         triples: `[n, 3]` integers, the triples to evaluate: head, relation, tail. Or a
             frame of pandas or polars with columns of these names, in any order.
         known: All triples that are known to hold, `[m, 3]`, or a sequence of such arrays:
@@ -130,12 +130,13 @@ def evaluate_links(
             always known, even if they are missing here.
         num_entities: How many entities there are.
         candidates: The entities that have a rank, such as the entities of the type that a
-            relation takes: a dict from "head", "tail" or both to a list of entities for
-            each relation, or a dict of relations to lists, or a sparse matrix `[relations,
-            entities]`. None ranks all entities, and so does a side that the dict lacks. An
-            answer that is no candidate counts as missed.
+            relation takes. A dict from "head", "tail" or both to the entities of each
+            relation: a list for each relation, a dict from relations to lists, or a sparse
+            matrix `[relations, entities]`. None ranks all entities; if a side is missing
+            from the dict, all entities are ranked on that side. An answer that is no
+            candidate counts as missed.
         k: How many entities to return for each list. None returns no entities.
-        batch_size: How many lists are evaluated at a time; fewer if they would fill
+        batch_size: How many lists are evaluated at a time; fewer if the lists would fill
             less than four batches. None takes 1,024, or fewer so that a batch has at most
             2²⁶ scores.
         ties: See `rank`.
@@ -145,15 +146,16 @@ def evaluate_links(
             of lists done and the number of all lists.
 
     Returns:
-        A `LinkEvaluation` for "head", where heads are predicted, for "tail", and for
-        "both": all 2·n lists together.
+        A dict of three `LinkEvaluation`s: "head" has the lists that predict heads, "tail"
+        the lists that predict tails, and "both" all 2·n lists.
 
     Raises:
         ValueError: if there are no triples; if they do not have three columns, or name an
             entity that is not below `num_entities`; if a relation has no candidates; if
-            scores have another shape, are NaN, or are sharded by their type.
+            scores have another shape, are NaN, or have a type that says how they are
+            sharded.
         TypeError: if triples are not integers, `score_fn` is not a function, or
-            `candidates` is not by side.
+            `candidates` is not a dict of sides.
         ModuleNotFoundError: if `progress` is True and rich is not installed.
 
     References:
@@ -172,7 +174,7 @@ def evaluate_links(
     ...     known=[[1, 0, 0]],
     ...     num_entities=4,
     ... )
-    >>> tails = links["tail"]  # of (1, 0, ?), the entities 1, 2 and 3 tie
+    >>> tails = links["tail"]  # for (1, 0, ?), the entities 1, 2 and 3 tie
     >>> tails.lists["mrr(rank=realistic)"].values.tolist()
     [0.5, 0.5]
     >>> [f"{value:.2f}" for value in tails.lists["hits@1,2"].values[0]]
@@ -189,7 +191,7 @@ def evaluate_links(
     num_entities = inputs.positive_integer("num_entities", num_entities)
     flags = {"counts_all": True, "finds_inf": True}
     options, key = jobs.make_options(metrics, k, num_entities, ties, key, **flags)
-    # By default, returned entities that tie go by id, unless a metric reads a hashed order.
+    # By default, tied entities are returned by id, unless a metric reads a hashed order.
     options = options._replace(ties=options.ties_of_places)
     triples = read_triples("triples", triples, num_entities)
     all_known = read_known(known, triples, num_entities)
@@ -203,8 +205,8 @@ def evaluate_links(
     if len(distinct) < len(triples):
         texts.append(
             f"triples holds {distinct[counts.argmax()].tolist()} {counts.max()} times, and "
-            f"{len(triples) - len(distinct)} of {len(triples)} repeat another one; each "
-            "counts, pass np.unique(triples, axis=0) if it should count once"
+            f"{len(triples) - len(distinct)} of {len(triples)} triples repeat an earlier "
+            "triple; every copy counts; pass np.unique(triples, axis=0) to count it once"
         )
     candidates_of_sides = {
         side: read_candidates(candidates, side, triples[:, RELATION], num_entities)
@@ -219,9 +221,9 @@ def evaluate_links(
     if is_missed.any():
         texts.append(
             f"the answer of {np.count_nonzero(is_missed)} of {is_missed.size} lists is no "
-            f"candidate, as in list {is_missed.argmax()}; it counts as missed, and has no "
-            "rank to be averaged: it adds 0 to amri and mean_rank, unless undefined is "
-            "'skip'; add answers to candidates if they should be ranked"
+            f"candidate, as in list {is_missed.argmax()}; such an answer counts as missed "
+            "and has no rank, so it adds 0 to amri and mean_rank, unless undefined is "
+            "'skip'; add the answers to candidates if they should be ranked"
         )
     with engine.reporting(progress, LIST[1]) as report:
         for side, first in zip(SIDES, (0, rows.size), strict=True):
@@ -236,7 +238,7 @@ def evaluate_links(
             judgements = judgements._replace(
                 shared_candidates=candidates_of_sides[side]
             )
-            # Give each side its own key, so that the sides draw different ties.
+            # Give each side its own key, so that ties are broken differently on each side.
             own_key = None if key is None else jax.random.fold_in(key, first)
             arguments = scorer, judgements, rows, NO_IDS, LIST, batch_size, own_key
             job = jobs.EvaluationJob(options, *arguments, choices)
@@ -292,7 +294,7 @@ class LinkScores(Scores):
     num_entities: int
 
     def __post_init__(self) -> None:
-        """Sets the number of items, known without a call, and the names for messages."""
+        """Sets the number of items, which needs no call, and the names for messages."""
         self._num_items = self.num_entities
         self.scores_of = "the scores of score_fn for"
         self.nan_cause = f"return numbers where the {self.side} is predicted "
@@ -319,15 +321,15 @@ class LinkScores(Scores):
 
 
 class OtherAnswers(NamedTuple):
-    """The known answers of each list except the one asked for, as sparse rows.
+    """The known answers of each list except the answer of its triple, as sparse rows.
 
-    Lists of one question share its answers, so all lists together take no more memory
-    than the known triples.
+    Lists with the same question share the question's known answers, so all lists together
+    take no more memory than the known triples.
 
     Attributes:
         known: `[questions, entities]`, the known answers of distinct questions.
-        questions: `[lists]`, the question of each.
-        answers: `[lists]`, the entity that each asks for.
+        questions: `[lists]`, the question of each list.
+        answers: `[lists]`, the answer in the triple of each list, an entity.
     """
 
     known: SparseRows
@@ -336,7 +338,7 @@ class OtherAnswers(NamedTuple):
 
     @property
     def indptr(self) -> np.ndarray:
-        """The index at which each list's known answers begin, with the one asked for."""
+        """The index at which each list's known answers begin, if none is left out."""
         counts = np.diff(self.known.indptr)[self.questions]
         return np.concatenate([[0], np.cumsum(counts)])
 
@@ -355,7 +357,7 @@ def judgements_of(
     """Returns the relevant and the excluded entities for the questions of triples.
 
     Args:
-        side: The part that is asked for: the head (?, relation, tail), or the tail.
+        side: The part that is asked for: the head, as in (?, relation, tail), or the tail.
         triples: `[triples, 3]`, the triples to evaluate.
         known: `[known triples, 3]`, all known triples, including `triples`.
         num_entities: How many entities there are.
@@ -411,8 +413,8 @@ def read_candidates(
         if isinstance(candidates, Mapping):
             got = f"a dict of {', '.join(map(repr, candidates))}"
         raise TypeError(
-            f'candidates: got {got}; pass a dict of "head" and "tail" to the entities of '
-            "each relation"
+            f'candidates: got {got}; pass a dict from "head", "tail" or both to the '
+            "entities of each relation"
         )
     if candidates.get(side) is None:
         return None
@@ -425,8 +427,8 @@ def read_candidates(
     rows_of_kinds.resize((len(distinct), num_entities))
     if (is_empty := np.diff(rows_of_kinds.indptr) == 0).any():
         raise ValueError(
-            f"candidates has no {side} for relation {distinct[is_empty][0]}, which triples "
-            f"hold; pass the entities that may be its {side}"
+            f"candidates has no {side} for relation {distinct[is_empty][0]}, but a triple "
+            f"has this relation; pass the entities that may be its {side}"
         )
     return SharedCandidates(rows_of_kinds, kinds)
 
@@ -462,13 +464,14 @@ def read_triples(name: str, value: Any, num_entities: int) -> np.ndarray:
         raise ValueError(
             f"{name} holds {triples[index].tolist()} at {index}, whose "
             f"{('head', 'relation', 'tail')[part]} is not a number from 0 to "
-            f"{limits[part] - 1}; pass num_entities, and triples of head, relation and tail"
+            f"{limits[part] - 1}; pass triples (head, relation, tail), and the number of "
+            "all entities as num_entities"
         )
     return triples.astype(np.int32)
 
 
 def _triple_columns(name: str, columns: list[Any]) -> list[Any]:
-    """Returns the columns of head, relation and tail of a frame, by their names."""
+    """Returns the names of the head, relation and tail columns of a frame."""
     for spelling in (
         ("head", "relation", "tail"),
         ("h", "r", "t"),
@@ -482,9 +485,9 @@ def _triple_columns(name: str, columns: list[Any]) -> list[Any]:
     if columns in ([0, 1, 2], ["column_0", "column_1", "column_2"]):
         return columns
     raise ValueError(
-        f"{name} is a frame with the columns {', '.join(map(repr, columns))}; pass one "
-        f"with the columns head, relation and tail, or {name}.to_numpy() if they are in "
-        "this order"
+        f"{name} is a frame with the columns {', '.join(map(repr, columns))}; pass a frame "
+        f"with the columns head, relation and tail, or {name}.to_numpy() if the columns "
+        "are in this order"
     )
 
 

@@ -35,21 +35,20 @@ def evaluate_scored(
     keep_lists: bool = True,
     progress: bool | engine.Progress = False,
 ) -> Evaluation:
-    """Evaluates one table of scored items: a row for each, with its list, label and score.
+    """Evaluates one table of scored items, whose rows hold a list, a label and a score.
 
     LightGBM, XGBoost, a click model or a reranker produces such a table: the id of the
     query, session or user; a click, or the grade of the item; and the score. Most metrics
-    need only the places of relevant items, which are counted on the host, so that tables
-    of any size share a few programs. Metrics that read more, such as "tau", metrics that
-    read `columns`, and all metrics with a `weight`, rank all rows in blocks of few shapes.
-    The value of a list does not depend on how the table is cut into files, batches or
-    parts.
+    need only the ranks of relevant items, which are counted on the host, so that tables of
+    any size share a few programs. Metrics that read more, such as "tau", metrics that read
+    `columns`, and all metrics with a `weight` rank all rows in blocks of few shapes. The
+    value of a list does not depend on how the table is cut into files, batches or parts.
 
     **Memory.** Frames, and files of up to 20 million rows, are read at once, with rows in
-    any order. In an iterator, and in larger files, the rows of a list must be adjacent;
-    then a million rows, or a longer list, are held at a time, and 8 bytes for each list
-    seen. With `keep_lists=False` the result is about a kilobyte. `Evaluation.merge` joins
-    the results of parts that share no list.
+    any order. In an iterator, and in larger files, the rows of a list must be adjacent.
+    Memory then holds a million rows, or a longer list, at a time, and 8 bytes for each list
+    that was read. With `keep_lists=False` the result is about a kilobyte.
+    `Evaluation.merge` joins the results of parts that share no list.
 
     Args:
         metrics: As for `evaluate`.
@@ -57,25 +56,27 @@ def evaluate_scored(
             dict of arrays; the path, glob, folder or list of paths of files that end in
             .parquet, .arrow, .csv, .tsv or .jsonl; or an iterator of frames, of record
             batches or of dicts of arrays, such as Ray's `iter_batches`.
-        list: The column of the ids of lists: strings or integers. None takes the only one
-            named query, query_id, qid, session, session_id, user, user_id, group or list.
-        label: The column of labels: bools or numbers. None takes the only one named label,
-            relevance, rel, grade, click, clicked or target. An item whose label is missing
-            or below 0 is left out, with a warning.
-        score: The column of scores; higher ones rank first. None takes the only one named
-            score, scores, prediction or pred. Scores are compared as float64, and integers
-            as integers. A score that is NaN or missing raises, unless its item is left out
-            or has no rank.
-        item: The column of the ids of items, strings or integers. None if they have none.
-            An item that is twice in a list raises. Metrics that need one order of tied
-            items take the order of a hash of their ids, instead of their rows in the list.
+        list: The column of the ids of lists: strings or integers. None takes the only
+            column named query, query_id, qid, session, session_id, user, user_id, group or
+            list.
+        label: The column of labels: bools or numbers. None takes the only column named
+            label, relevance, rel, grade, click, clicked or target. An item whose label is
+            missing or below 0 is left out, with a warning.
+        score: The column of scores; higher scores rank first. None takes the only column
+            named score, scores, prediction or pred. Scores are compared as float64, and
+            integers as integers. A score that is NaN or missing raises, unless its item is
+            left out or has no rank.
+        item: The column of the ids of items, strings or integers. None if items have no
+            ids. An item that is twice in a list raises. Metrics that need one order of tied
+            items derive it from a hash of the ids, instead of from the items' rows in the
+            list.
         weight: The column of the weights of items; see `rank`.
         list_weight: The column of the weights of lists in means. All rows of a list have
             the same weight.
         mask: The column of bools that are False for items to leave out.
         retrieved: The column of bools that are False for items without a rank; see `rank`.
-        columns: The columns that metrics read, by the name that metrics use, such as
-            "judged".
+        columns: A dict from the name that metrics use, such as "judged", to the column that
+            metrics read.
         list_columns: Columns that the evaluation keeps for `by`, such as "segment". All
             rows of a list have the same value.
         ties: The meaning of equal scores: None, "expected", "stable", "best" or "worst", as
@@ -94,9 +95,10 @@ def evaluate_scored(
 
     Raises:
         ValueError: if the table is empty; if a column that is read is missing, or there
-            twice; with row and list, if an id is missing, a label is no number or a score
-            is NaN; if a list of a stream comes again after it has ended; if `list_weight`
-            or one of `list_columns` varies within a list; or as `evaluate`.
+            twice; if an id is missing, a label is no number or a score is NaN (the message
+            names the row and the list); if a list of a stream comes again after it has
+            ended; if `list_weight` or one of `list_columns` varies within a list; or as
+            `evaluate`.
         TypeError: if `source` has none of these forms.
         ModuleNotFoundError: if polars is not installed; see `progress`.
 
@@ -115,7 +117,9 @@ def evaluate_scored(
     if ties is not None:
         inputs.option("ties", ties, choices.TiesOfTables, "None or ")
     if ties == "trec" and item is None:
-        raise ValueError("ties='trec' reads ids of items; pass item= their column")
+        raise ValueError(
+            "ties='trec' orders items by id; pass the column of ids as item"
+        )
     bounds, columns = binding.bind_all(metrics), columns or {}
     check_columns(bounds, columns, allow_unread=False)
     list_columns = (list_columns,) if isinstance(list_columns, str) else list_columns

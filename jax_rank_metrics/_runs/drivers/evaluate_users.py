@@ -40,12 +40,12 @@ class UserEvaluation(Evaluation):
     `exposure` is counted when it is read.
 
     Attributes:
-        states: The state of each metric by its name, as from `evaluate`.
-        lists: A `PerList` of all users for each of these names, of NumPy arrays on the
-            host, for `compare` and `plots`. It has the `undefined` of the call.
+        states: A dict from the name of each metric to its state, as from `evaluate`.
+        lists: A dict from the same names to a `PerList` of all users, of NumPy arrays on
+            the host, for `compare` and `plots`. It has the `undefined` of the call.
         retrieved_ids: `[users, k]`, the ids of the items recommended to each user, best
-            first, int32 unless `item_ids` were passed. A user with fewer items has −1 in
-            the last places, or None if ids are strings.
+            first, int32 unless `item_ids` were passed. If a user has fewer items, the row
+            ends with −1, or with None if ids are strings.
         undefined: How a user counts in means if a metric is undefined; see `PerList.mean`.
         users: `[users]`, the users evaluated: rows of the model, int32, or their ids.
         shown_rows: `[users, k]` int32, the rows of the items that `exposure` counts: the
@@ -73,7 +73,7 @@ class UserEvaluation(Evaluation):
 
     @property
     def list_ids(self) -> np.ndarray:
-        """The users, by whom `compare` pairs the values of two models."""
+        """The users: `compare` pairs the values of two models for the same user."""
         return self.users
 
     def _shared(self) -> dict[str, Any]:
@@ -120,24 +120,24 @@ def evaluate_users(
 
     For every user, all items that the user has not seen are ranked. Items are not sampled,
     unless you pass a sample as `candidates`. With embeddings, items are scored a block at
-    a time as by `rank_catalog`, and the scores of all users and items never exist at once.
-    Metrics with a cutoff share one top-k. Metrics without a cutoff, such as "map", find
-    the places of relevant items in another pass over the scores of a batch; see
-    `rank_scores` for its cost.
+    a time, as `rank_catalog` does, so the scores of all users and items never exist at
+    once. Metrics with a cutoff share one top-k. Metrics without a cutoff, such as "map",
+    find the ranks of relevant items in another pass over the scores of a batch; see
+    `rank_scores` for the cost of this pass.
 
     **Users without a relevant item** count 0 in most metrics, as everywhere in this
     package, and the states say how many there are. Many tools leave them out; here,
     `undefined="skip"` or `users=` does. With "skip", a user for whom no metric that reads
-    labels is defined counts in nothing: not in the exposure, popularity, novelty and
-    diversity either, though `retrieved_ids` has the recommendations. Seen items are
-    excluded, so a relevant item that is also seen cannot be found, and is not counted.
+    labels is defined counts in no result, not even in the exposure, popularity, novelty and
+    diversity, though `retrieved_ids` has the recommendations. Seen items are excluded, so a
+    relevant item that is also seen cannot be found, and is not counted.
     The call warns if this leaves a user no relevant item, if a metric is undefined for all
     users, and if undefined users count 0 although 0 is the metric's best value. It also
     warns if a matrix or a function of scores ranks the relevant items of the first users
     last, as distances do, or if the scores of a matrix differ only in float64.
 
     Call it outside of `jax.jit`. Batches have few shapes, so that data of any size share
-    programs: 32 users, 256 or `batch_size`, and 1, 16, 64, 256, … ids for each. Users
+    programs: 32, 256 or `batch_size` users, and 1, 16, 64, 256, … ids for each user. Users
     with many ids share batches if this saves time. One device does the work, the device of
     `items` or the default one; with `mesh`, all devices of all processes do.
 
@@ -150,19 +150,20 @@ def evaluate_users(
             returns their scores `[batch, items]`, of JAX or NumPy. The function is not
             traced, so jit it yourself, or let it run any other library. Its batches have
             one size, or few sizes with `candidates`; the last is filled up with the last
-            user. All three become float32 unless x64 is on, so scores that are equal in
-            float32 tie. NaN raises, except for seen and masked items. An item with a score
-            of −∞ is not recommended, and not found; if it is relevant, it counts as missed.
-        relevant: The items to be found, such as held-out items: a list of ids for each
-            user of the model, or a dict of ids to labels, or pairs of both; a dict or a
-            pandas Series from users to such lists; a frame of pandas or polars with the
-            columns `user` (or `query`), `item` and perhaps `label`, a row for each pair; or
-            a scipy sparse matrix `[users, items]` of labels. Lists and frames may repeat an
-            id, and −1 is padding, unless it is an id. A user who is missing from a dict or
-            a frame has no items; a user with None or NaN in place of a list has none
-            either, with a warning.
-        seen: The items not to recommend, such as the items trained on, in the same
-            forms; in a matrix, values above 0 are seen; a frame has no labels. None
+            user. Embeddings and scores become float32 unless x64 is on, so scores that are
+            equal in float32 tie. NaN raises, except for seen and masked items. An item with
+            a score of −∞ is not recommended, and not found; if it is relevant, it counts as
+            missed.
+        relevant: The items to be found, such as held-out items. For each user of the model,
+            a list of ids, a dict from ids to labels, or a list of pairs (id, label). A dict
+            or a pandas Series may map users to such lists or dicts. Or a frame of pandas or
+            polars with the columns `user` (or `query`), `item` and perhaps `label`, a row
+            for each pair of user and item; or a scipy sparse matrix `[users, items]` of
+            labels. Lists and frames may repeat an id, and −1 is padding, unless it is an
+            id. A user who is missing from a dict or a frame has no items. A user with None
+            or NaN instead of a list has no items either, but the call warns.
+        seen: The items not to recommend, such as the items trained on, in the forms of
+            `relevant`; in a matrix, values above 0 are seen; a frame has no labels. None
             excludes nothing.
         candidates: The items that have a rank, for each user, in the forms of `seen`: for
             example an array `[users, n]` of the relevant item and sampled ones, or the
@@ -171,11 +172,11 @@ def evaluate_users(
             candidates. A user without candidates finds nothing. None ranks every item.
         users: `[users]` integers, the users to evaluate, each once: rows of the model, of
             `relevant` and of `seen`. None takes all users of `relevant`: the rows of lists,
-            the keys of a dict, or the users with a pair in a frame or a matrix; in
-            ascending order, except for the keys of a dict, which keep their order.
+            the keys of a dict, or the users with a pair in a frame or a matrix. They are in
+            ascending order, except that the keys of a dict keep their order.
         user_ids: `[users]`, ids of any kind; the id at index i names row i of the model.
-            Dicts, frames, Series and `users` then hold these ids, and so does the result.
-            A function is still called with rows.
+            Dicts, frames, Series, `users` and the result then hold these ids. A function is
+            still called with rows.
         item_ids: `[items]`, ids of any kind; the id at index i names item i. Lists of ids
             then hold these ids, too.
         unknown_items: How to treat ids that are not in `item_ids`, such as items that are
@@ -183,32 +184,34 @@ def evaluate_users(
             as an item that was not found; "drop" leaves them out.
         k: How many items to recommend to each user. None takes the deepest cutoff of the
             metrics.
-        batch_size: How many users are evaluated at a time; fewer if they would fill
+        batch_size: How many users are evaluated at a time; fewer if the users would fill
             less than four batches, or need too much memory.
         item_mask: `[items]` bool, the items that may be recommended, and found. Like every
             argument that describes users or items, it may be a Series, a frame or a dict
-            by id.
-        item_columns: Columns of all items by name, `[items, …]`, for metrics that read
-            them, such as `groups` or `embeddings`; see `rank_catalog`. Every device holds
-            columns of up to 32 numbers an item whole, and its part of wider ones. If
-            `counts` are not passed, they are the number of users who have seen each item,
-            among all users of `seen`.
+            keyed by id.
+        item_columns: A dict from names, such as "groups" or "embeddings", to columns of all
+            items, `[items, …]`, for metrics that read them; see `rank_catalog`. Every
+            device holds all of a column with up to 32 numbers an item, and its own part of
+            a wider column. If `counts` are not passed, they are the number of users who
+            have seen each item, among all users of `seen`.
         ties: See `rank`. By default, without a key, a hash of the user's row and the item
-            orders tied items. So users are shown different ones of them, the same in
-            batches of any size, and a constant scorer exposes all items.
+            orders tied items. So different users are shown different tied items, which do
+            not depend on the size of batches, and a constant scorer exposes all items.
         key: See `rank`.
         list_weights: `[users]`, the weight of each evaluated user in means, at least 0; or
-            a Series, a dict or a frame by user. The exposure counts all users equally.
+            a Series, a dict or a frame keyed by user. The exposure counts all users
+            equally.
         undefined: See `PerList.mean`.
         block_size: See `rank_catalog`.
         mesh: The devices that share the work; see `jax.make_mesh`. Then `model` and
-            `item_mask` may hold global arrays. All other arguments must be the same on
-            every process, and so must NumPy arrays. Each device takes the users of its own
-            part of a global array: embeddings and scores stay where they are. None takes
-            one device, or the mesh over which the arrays of the model are sharded.
+            `item_mask` may hold global arrays. All other arguments, and all NumPy arrays,
+            must be the same on every process. Each device takes the users of its own part
+            of a global array, so embeddings and scores stay where they are. None takes one
+            device, or the mesh over which the arrays of the model are sharded.
         queries_axis: The mesh axis or axes that divide users. None divides no users; if
             both axes are None, they are read from the sharding of the model.
-        items_axis: The mesh axis or axes that divide items. Ids count through all parts.
+        items_axis: The mesh axis or axes that divide items. Ids number the items of all
+            parts in order.
         keep_lists: True to keep the values of every user and the items recommended to
             each. Otherwise only the states and the exposure are returned, whose memory
             does not grow with the number of users.
@@ -220,9 +223,9 @@ def evaluate_users(
 
     Raises:
         ValueError: as `rank_catalog`; if there are no users; if a user or an item is not
-            in the model; if the model is a function, and `seen` or `candidates` names
-            users, but no evaluated one; if `relevant` or `seen` has another number
-            of rows than the model has users, or more columns than it has items; if scores
+            in the model; if the model is a function, and `seen` or `candidates` names only
+            users that are not evaluated; if `relevant` or `seen` has another number of rows
+            than the model has users, or more columns than the model has items; if scores
             are NaN; if a mesh, its axes and shardings do not agree; if no metric has a
             cutoff and k is None.
         TypeError: if `relevant`, `seen`, `users` or `model` has another form; if lists of

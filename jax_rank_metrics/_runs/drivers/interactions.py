@@ -1,4 +1,4 @@
-"""The items of users or queries: ids in any form, as sparse rows `[users, items]`."""
+"""Reads the items of users or queries: any form of ids becomes sparse rows."""
 
 import dataclasses
 import functools
@@ -21,7 +21,7 @@ class Vocabulary:
     Attributes:
         name: The argument, such as "item_ids".
         ids: `[rows]`, distinct; None if rows are known by their numbers.
-        unknown: How to treat items whose ids are not among them.
+        unknown: How to treat items whose ids are not in `ids`.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Vocabulary:
 
     @functools.cached_property
     def numbers_by_id(self) -> dict[Hashable, int]:
-        """The row of each id; unknown items that count as missed are added after them."""
+        """A dict from ids to rows; unknown ids that count as missed get further numbers."""
         return {key: row for row, key in enumerate(inputs.lookup_keys(self.ids))}
 
     def numbers(self, name: str, values: Any, has_padding: bool = False) -> np.ndarray:
@@ -74,7 +74,7 @@ class Vocabulary:
             has_padding: True if the number −1 is padding, unless it is an id itself.
 
         Raises:
-            ValueError: if an id is unknown and may not be.
+            ValueError: if an unknown id is not allowed.
         """
         inputs.refuse_masked(name, values, f"{name}.compressed(), the ids that exist")
         listed = inputs.lookup_keys(values)
@@ -82,7 +82,7 @@ class Vocabulary:
             rows = [self.numbers_by_id.get(key, -1) for key in listed]
         except TypeError as error:
             raise TypeError(
-                f"{name} holds what cannot be an id ({error}); pass lists of ids"
+                f"{name} holds a value that cannot be an id ({error}); pass lists of ids"
             ) from error
         rows = np.asarray(rows, np.int64)
         slots = [int(slot) for slot in np.flatnonzero(rows < 0)]
@@ -97,11 +97,11 @@ class Vocabulary:
         if unknown:
             index = next(slot for slot in slots if listed[slot] is unknown[0])
             place = f" at {index}" if inputs.is_missing(unknown[0]) else ""
-            how = ", as unknown_items= says how" if has_padding else ""
-            cure = f"the ids of all rows there, or leave these out{how}"
+            how = ", as unknown_items='drop' does" if has_padding else ""
+            cure = f"the ids of all rows there, or leave the unknown ids out{how}"
             if self.unknown != "error":
                 cure = (
-                    f"whole ids of their kind, as {next(iter(self.numbers_by_id))!r} is"
+                    f"exact ids of the same kind as {next(iter(self.numbers_by_id))!r}"
                 )
             raise ValueError(
                 f"{name} holds {unknown[0]!r}{place}, which is not in {self.name} "
@@ -133,10 +133,10 @@ class Vocabulary:
         return len(self.numbers_by_id) - self.num_unknown if self.num_unknown else None
 
     def named(self, numbers: np.ndarray) -> np.ndarray:
-        """Returns the ids of rows, in the shape of the numbers; or the numbers without ids.
+        """Returns the ids of rows, in the shape of `numbers`; or `numbers` without ids.
 
-        The id of a number below 0 is −1 if ids are integers; or None, if they are not, if
-        −1 is an id, or if an id does not fit int64.
+        A number below 0 becomes −1 if ids are integers. It becomes None if ids are not
+        integers, if −1 is an id, or if an id does not fit int64.
         """
         if self.ids is None:
             return numbers
@@ -149,7 +149,7 @@ class Vocabulary:
         return named
 
     def name_of(self, row: int) -> Any:
-        """Returns the id of a row as messages show it, or its number if it has none."""
+        """Returns the id of a row for messages, or the row's number if it has no id."""
         has_id = self.ids is not None and row < len(self.ids)
         return self.ids[row] if has_id else row  # type: ignore[index]
 
@@ -158,7 +158,7 @@ class Vocabulary:
         return rows if self.ids is None else self.ids[rows]
 
     def ordered(self, **per_row: Any) -> list[Any]:
-        """Returns arguments with an entry for each row, in the order of the ids."""
+        """Returns arguments with an entry for each row, put in the order of the ids."""
         if self.ids is None:
             return [*per_row.values()]
         unit = _UNITS[self.name]
@@ -177,7 +177,7 @@ class Vocabulary:
         if self.ids is not None and len(self.ids) != num_rows:
             raise ValueError(
                 f"{self.name} has {len(self.ids)} ids, but there are {num_rows} "
-                f"{_UNITS[self.name]}; pass one for each"
+                f"{_UNITS[self.name]}; pass one id for each"
             )
 
 
@@ -186,9 +186,10 @@ Vocabularies = tuple[Vocabulary, Vocabulary]
 NO_IDS = Vocabulary("user_ids"), Vocabulary("item_ids")
 _UNITS = {"user_ids": "users", "query_ids": "queries", "item_ids": "items"}
 
-# A list of ids for each user (lists, sets, arrays, or one padded array); for relevant items
-# also dicts of ids to labels; a dict or pandas Series from users to such lists; a frame of
-# users and items; or a sparse matrix of scipy `[users, items]`.
+# A list of ids for each user: lists, sets or arrays, or one padded array for all users. For
+# relevant items, also a dict from ids to labels for each user. Or a dict or pandas Series
+# from users to such lists; a frame of users and items; or a sparse matrix of scipy
+# `[users, items]`.
 RawInteractions = Any
 
 # The nouns for a row in messages, singular and plural: "user", "users".
@@ -203,16 +204,14 @@ _CURE = (
     "pass a list of item ids for each {0}, a dict of lists, a frame with the columns {0} "
     "and item, or a scipy sparse matrix"
 )
-_FILLED = (
-    "the result of its method filled(-1), in which ids that are padding are negative"
-)
+_FILLED = "the result of its method filled(-1), which turns masked ids into padding"
 
 
 @dataclasses.dataclass(frozen=True)
 class Interactions:
-    """The items of all users, or queries, in one form for all forms of the argument.
+    """The items of all users, or queries; every form of the argument becomes this form.
 
-    Lists of ids [[2, 0], [2, −1]] are the sparse rows {0: 1, 2: 1} and {2: 1}.
+    The lists of ids [[2, 0], [2, −1]] become the sparse rows {0: 1, 2: 1} and {2: 1}.
 
     Attributes:
         name: The argument, for messages.
@@ -223,13 +222,14 @@ class Interactions:
         users: The user of each row, if a dict or a frame names users; None if row i belongs
             to user i.
         has_pairs: For a sparse matrix, whose columns are all items, `[rows]` bool, True if
-            a row stores an entry. None for other forms; an empty list is a user, too.
+            a row stores an entry. None for other forms, in which a user may have an empty
+            list.
         is_array: True if an array `[users, ids]` was passed.
         row_length: The number of ids in each row that is not empty, if all these rows have
             the same number, without padding, sets and labels; else None. Only such rows
-            may be mistaken for labels of all items.
+            may have been meant as labels of all items.
         repeats: True if a row of ids holds an id twice, or there is padding.
-        missing: The users with a missing value in place of a list, such as None.
+        missing: The users with a missing value, such as None, instead of a list.
     """
 
     name: str
@@ -371,9 +371,10 @@ class Interactions:
             row = int(np.argmax(np.diff(table.indptr) < np.diff(starts)))
             user = user_ids.name_of(row if users is None else int(users[row]))
             raise ValueError(
-                f"{name} has two labels for an item of {unit[0]} {user}; pass one"
+                f"{name} has two labels for an item of {unit[0]} {user}; pass one label"
             )
-        # A row of labels is no set, because sets repeat no number, and has no padding.
+        # A set cannot be a row of labels, because sets repeat no number; and a row of
+        # labels has no padding.
         lengths, row_length = np.unique(sizes[sizes > 0]).tolist(), None
         has_sets = any(isinstance(row, (set, frozenset)) for row in raw_rows)
         if len(lengths) == 1 and is_id.all() and not has_sets and labels is None:
@@ -392,7 +393,7 @@ class Interactions:
 
     @property
     def num_rows(self) -> int:
-        """The number of rows, and of users if they are not named."""
+        """The number of rows, which is the number of users if users are not named."""
         return self.table.shape[0]
 
     def all_users(self) -> np.ndarray:
@@ -411,8 +412,8 @@ class Interactions:
     def rows(self, user_ids: np.ndarray) -> SparseRows:
         """Returns the rows of users as a canonical `csr_array` without stored zeros.
 
-        It has as many columns as a sparse matrix that was passed, or as the ids need;
-        `check_items` compares them with the catalogue.
+        If a sparse matrix was passed, the rows have its number of columns; otherwise the
+        largest id is the last column. `check_items` compares them with the catalogue.
         """
         if self.users is not None:
             # Users [7, 2] of a dict are looked up as [2, 7], whose rows are [1, 0].
@@ -424,7 +425,7 @@ class Interactions:
         if user_ids.max() >= self.num_rows:
             (unit, units), user = self.unit, self.user_ids.name_of(user_ids.max())
             raise ValueError(
-                f"{self.name} has {self.num_rows} {units}, but not {unit} {user}; pass a "
+                f"{self.name} has {self.num_rows} {units}, but not {unit} {user}; pass one "
                 "row for each"
             )
         return self.table[user_ids]
@@ -444,8 +445,8 @@ class Interactions:
         named, evaluated = map(self.user_ids.name_of, (self.users[0], user_ids[0]))
         if self.users.min() < 0:
             raise ValueError(
-                f"{name} has the {unit} {self.users.min()}; pass the rows of {units}, "
-                "from 0"
+                f"{name} has the {unit} {self.users.min()}; pass row numbers of {units}, "
+                "which start at 0"
             )
         if must_match and not np.isin(self.users, user_ids).any():
             raise ValueError(
@@ -455,9 +456,9 @@ class Interactions:
             )
 
     def check_users(self, num_users: int, is_selection: bool) -> None:
-        """Raises if a user is not in the model, or if unnamed rows are not one for each.
+        """Raises if a user is not in the model, or if a user has no row.
 
-        If a dict or a frame names the users, it may lack some of them.
+        If a dict or a frame names the users, some users may be missing from it.
 
         Args:
             num_users: How many users the model has.
@@ -469,7 +470,7 @@ class Interactions:
             if users.size and not (0 <= users.min() and users.max() < num_users):
                 raise ValueError(
                     f"{name} has {units} from {users.min()} to {users.max()}, but there "
-                    f"are {num_users}; pass the rows of {units}"
+                    f"are {num_users}; pass row numbers of {units} below that number"
                 )
         elif self.num_rows > num_users or (
             self.num_rows < num_users and not is_selection
@@ -482,7 +483,7 @@ class Interactions:
     def check_items(
         self, num_items: int, may_name_all: bool = False, num_unknown: int = 0
     ) -> None:
-        """Raises if an item is neither in the catalogue nor unknown and counted as missed.
+        """Raises if an item is not in the catalogue, except for items counted as missed.
 
         Args:
             num_items: How many items the model has.
@@ -496,7 +497,7 @@ class Interactions:
             if self.table.shape[1] > num_items:
                 raise ValueError(
                     f"{name} has {self.table.shape[1]} columns, but there are {num_items} "
-                    "items; pass a column for each"
+                    "items; pass one column for each item"
                 )
         elif self._looks_dense(num_items, may_name_all):
             cure = f"scipy.sparse.csr_array({name})"
@@ -515,26 +516,27 @@ class Interactions:
         check_known_items(name, self.table, name_of, limit, self.unit)
 
     def remarks(self) -> list[str]:
-        """Returns a remark if there are missing values in place of lists."""
+        """Returns a remark if there are missing values instead of lists."""
         if not self.missing:
             return []
         (unit, units), outcome = self.unit, "which exclude nothing"
         if self.name == "relevant":
-            outcome = f"so that undefined= says what these {units} count"
+            outcome = f"so undefined= decides how these {units} count"
         return [
-            f"{self.name} holds None or nan in place of a list for {len(self.missing)} "
-            f"{units}, such as {unit} {self.missing[0]}, which are read as empty lists, "
-            f"{outcome}; pass [] where a {unit} has no items"
+            f"{self.name} holds None or nan instead of a list for {len(self.missing)} "
+            f"{units}, such as {unit} {self.missing[0]}; they are read as empty lists, "
+            f"{outcome}; pass [] if a {unit} has no items"
         ]
 
     def _looks_dense(self, num_items: int, may_name_all: bool) -> bool:
         """True if the rows look like labels of all items, not like lists of ids.
 
-        They do if each row has an entry for every item of the catalogue, in an array, or
-        in lists with a repeated id; or if rows have more than two entries, all of them 0
-        or 1. As lists of ids, the first kind would name every item or repeat ids, and the
-        second would only repeat the ids 0 and 1, so neither is intended. For instance,
-        [[0, 1, 0, 2]] looks dense for a catalogue of 4 items, but not of 9.
+        There are two kinds of dense rows. First, rows with an entry for every item of the
+        catalogue, in an array, or in lists with a repeated id. Second, rows with more than
+        two entries, all of them 0 or 1. As lists of ids, the first kind would name every
+        item or repeat ids, and the second kind would only repeat the ids 0 and 1, so
+        neither kind is meant as ids. For instance, [[0, 1, 0, 2]] looks dense for a
+        catalogue of 4 items, but not for a catalogue of 9.
         """
         if self.row_length is None:
             return False
@@ -553,7 +555,7 @@ def _users_of(
     for user in raw:
         if not inputs.is_integer(user):
             raise TypeError(
-                f"{name} has the key {user!r}; pass integers, the rows of the model, or "
+                f"{name} has the key {user!r}; pass integer row numbers of the model, or "
                 f"the ids of all rows as {unit[0]}_ids="
             )
     return np.fromiter(raw, np.int64, len(raw))
@@ -571,7 +573,7 @@ def _checked_matrix(name: str, raw: SparseRows) -> tuple[SparseRows, np.ndarray]
         raise TypeError(f"{name} holds {raw.dtype}; pass numbers")
     # Repeated entries are added up, and small integers would wrap.
     is_small = raw.dtype.kind in "iu" and raw.dtype.itemsize < 8
-    # Copy, because the next steps change arrays in place, and these are the caller's.
+    # Copy the caller's arrays, because the next steps change them in place.
     rows = scipy.sparse.csr_array(raw.astype(np.int64 if is_small else raw.dtype))
     rows.sum_duplicates()
     if not (rows.data >= 0).all():  # or NaN
@@ -591,7 +593,7 @@ def _is_table_of_ids(raw: object) -> bool:
 
 
 def _kind_of(key: Hashable) -> type:
-    """Returns the type of an id; all real numbers have the same one."""
+    """Returns the type of an id; all real numbers count as one type."""
     return numbers.Real if isinstance(key, numbers.Real) else type(key)
 
 
@@ -602,8 +604,8 @@ def _is_padding(key: object) -> bool:
 def _negative(name: str, number: int) -> str:
     """Returns the error message for a number of an item that is below −1."""
     return (
-        f"{name} holds {number}, which is no item, and only -1 is padding; pass rows from "
-        "0, or the ids of all items as item_ids="
+        f"{name} holds {number}, which is no item, and only -1 is padding; pass row "
+        "numbers of items, from 0, or the ids of all items as item_ids="
     )
 
 
@@ -612,7 +614,7 @@ def _graded_ids(
 ) -> tuple[np.ndarray, list[Any] | None]:
     """Returns the ids of one user, with −1 for padding, and their labels or None.
 
-    Tuples of an id and a number are pairs, unless items are named by tuples.
+    Tuples of an id and a number are pairs of an id and a label, unless ids are tuples.
     """
     pairs, labels = [], None
     if isinstance(row, Mapping):
@@ -627,8 +629,8 @@ def _graded_ids(
             pairs = [entry for entry in pairs if inputs.is_scalar_number(entry[1])]
     if pairs and (len(pairs) < len(row) or not name.startswith("relevant")):
         raise TypeError(
-            f"{name} holds {pairs[0]!r}, an item and a number, but is read as ids; pass a "
-            "list of ids"
+            f"{name} holds {pairs[0]!r}, an item and a number, but labels are not read "
+            "here; pass a list of ids"
         )
     if pairs:
         row, labels = map(list, zip(*pairs, strict=True))
@@ -664,8 +666,8 @@ def _ids(name: str, unit: Unit, row: Any, item_ids: Vocabulary) -> np.ndarray:
         raise TypeError(f"{name}: got {kind}; {cure}")
     if ids.max() >= inputs.MAX_INT32:
         raise ValueError(
-            f"{name} holds the id {ids.max()}; pass rows of items, or the ids of all items "
-            "as item_ids="
+            f"{name} holds the id {ids.max()}, which is too large for a row number; pass "
+            "row numbers of items, or the ids of all items as item_ids="
         )
     return ids
 
@@ -684,7 +686,7 @@ def check_known_items(
     user = name_of(int(np.searchsorted(rows.indptr, index, side="right")) - 1)
     raise ValueError(
         f"{name} of {unit[0]} {user} holds the item {rows.indices[index]}, but there are "
-        f"{num_items} items; pass ids from 0"
+        f"{num_items} items; pass ids below that number"
     )
 
 
@@ -692,7 +694,7 @@ def check_known_items(
 def read_interactions(
     unit: Unit, vocabularies: Vocabularies, **arguments: RawInteractions
 ) -> dict[str, Interactions]:
-    """Reads the arguments that are not None, by their names."""
+    """Reads the arguments that are not None, as a dict from names to `Interactions`."""
     return {
         name: Interactions.of(name, pairs, unit, vocabularies)
         for name, pairs in arguments.items()
@@ -711,16 +713,16 @@ def read_users(
 
     Args:
         users: The argument, or None.
-        interactions: The arguments that name users; "relevant" is among them.
+        interactions: A dict from names to arguments that name users; it has "relevant".
         num_users: How many users the model has; None if it is a function.
         vocabulary: The ids of all users.
 
     Raises:
-        ValueError: if there are no users, or one is repeated, below 0 or not in the model;
-            if the model is a function, and an argument other than `relevant` names only
-            users that are not evaluated; or, without `users`, if arguments whose rows are
-            not named have different numbers of rows.
-        TypeError: if they are not integers.
+        ValueError: if there are no users; if a user is repeated, below 0 or not in the
+            model; if the model is a function, and an argument other than `relevant` names
+            only users that are not evaluated; or, without `users`, if arguments whose rows
+            are not named have different numbers of rows.
+        TypeError: if users are not integers.
     """
     is_selection = users is not None
     if is_selection and vocabulary.ids is not None:
@@ -733,16 +735,16 @@ def read_users(
     if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
         inputs.refuse_missing("users", user_ids)
         raise TypeError(
-            f"users: got {inputs.kind_of(user_ids)}; pass one axis of integers, rows "
-            "of the model"
+            f"users: got {inputs.kind_of(user_ids)}; pass integers along one axis, row "
+            "numbers of the model"
         )
     if not user_ids.size:
         empty = "users is empty" if is_selection else "relevant has no users"
         raise ValueError(f"{empty}; pass at least one user")
     if user_ids.min() < 0 or user_ids.max() > inputs.MAX_INT32:
         raise ValueError(
-            f"users go from {user_ids.min()} to {user_ids.max()}; pass rows of the model, "
-            "from 0"
+            f"users go from {user_ids.min()} to {user_ids.max()}; pass row numbers of the "
+            "model, which start at 0"
         )
     distinct, counts = np.unique(user_ids, return_counts=True)
     if counts.max() > 1:
@@ -766,7 +768,7 @@ def read_users(
     if is_selection and user_ids.max() >= num_users:
         raise ValueError(
             f"users go up to {user_ids.max()}, but model has {num_users} users; pass "
-            "rows of the model"
+            "row numbers of the model, which start at 0"
         )
     for pairs in interactions.values():
         pairs.check_users(num_users, is_selection)
@@ -792,9 +794,9 @@ def read_frame(
         has no labels. The last row is empty, and serves all other users.
 
     Raises:
-        ValueError: if it has other columns; if an item does not fit int32, or a pair has
-            two labels.
-        TypeError: if users or items are not integers, or labels no numbers.
+        ValueError: if the frame has other columns; if an item does not fit int32, or a pair
+            has two labels.
+        TypeError: if users or items are not integers, or labels are not numbers.
     """
     import scipy.sparse
 
@@ -806,8 +808,8 @@ def read_frame(
     if set(names) != known or len(names) != len(known):
         label = ", and perhaps label" if name == "relevant" else ""
         raise ValueError(
-            f"{name} is a frame with the columns {', '.join(map(repr, names))}; pass one "
-            f"with the columns user (or query) and item{label}, and no others"
+            f"{name} is a frame with the columns {', '.join(map(repr, names))}; pass a "
+            f"frame with the columns user (or query) and item{label}, and no others"
         )
     users, items = (
         _integers(name, column, frame[column])
@@ -840,7 +842,8 @@ def read_frame(
             row = int(np.argmax(differ))
             raise ValueError(
                 f"{name} has two labels for the item {vocabularies[1].name_of(items[row])} "
-                f"of {unit} {vocabularies[0].name_of(int(user_ids[slots[row]]))}; pass one"
+                f"of {unit} {vocabularies[0].name_of(int(user_ids[slots[row]]))}; pass one "
+                "label"
             )
     return user_ids, rows
 
@@ -852,12 +855,12 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
         inputs.refuse_missing(f"{name}: the column {column!r}", array)
         raise TypeError(
             f"{name}: the column {column!r} holds {values.dtype}, or lacks a value; pass "
-            f"integers, the rows of the model, or the ids of all rows as {column}_ids="
+            f"integer row numbers of the model, or the ids of all rows as {column}_ids="
         )
     if array.max(initial=0) > inputs.MAX_INT32:  # including numbers beyond int64
         raise ValueError(
-            f"{name}: the column {column!r} holds {array.max()}; pass rows of the model, "
-            f"or the ids of all rows as {column}_ids="
+            f"{name}: the column {column!r} holds {array.max()}; pass row numbers of the "
+            f"model, or the ids of all rows as {column}_ids="
         )
     return array.astype(np.int64)
 
@@ -868,7 +871,8 @@ def _labels(name: str, values: Any) -> np.ndarray:
     if array.dtype.kind not in "biuf" or array.dtype == np.float16:  # unknown to scipy
         inputs.refuse_missing(name, array)
         raise TypeError(
-            f"{name} holds {array.dtype}; pass numbers, as float32 if they have fewer bits"
+            f"{name} holds {array.dtype}; pass numbers, and floats of fewer than 32 bits "
+            "as float32"
         )
     if not (array >= 0).all():
         row = int(np.argmin(array >= 0))

@@ -1,4 +1,4 @@
-"""A whole evaluation: its options, its queries, and the arrays of their batches."""
+"""A whole evaluation: its options, its queries, and the arrays of its batches."""
 
 import math
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ from jax_rank_metrics._runs.drivers.interactions import USER, Unit, Vocabularies
 from jax_rank_metrics._runs.drivers.judgements import Judgements
 from jax_rank_metrics._runs.drivers.scorers import Embeddings, Scores, ScoreSource
 
-# How many scores a batch holds at once, at most, if all items are in one block: 128 MiB. It
-# also bounds how many numbers a batch gathers from the embeddings of its candidates.
+# A batch holds at most this many scores at once, if all items are in one block: 128 MiB. A
+# batch also gathers at most this many numbers from the embeddings of its candidates.
 MAX_AT_ONCE = 2**25
 
 # How long a CPU takes to gather one number of an embedding and to multiply it.
@@ -45,13 +45,13 @@ class Options(NamedTuple):
             known by ids.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are cut.
         num_items: How many items all parts have; None in programs that do not read it.
-        counts_all: True if metrics with a cutoff read counted places, too, instead of the
-            top-k, which then has `k` ranks.
+        counts_all: True if metrics with a cutoff, too, read counted ranks, not the top-k.
+            The top-k then has `k` ranks.
         skips_inf: True if an item with a score of −∞ has no rank.
         finds_inf: True if the result tells, for each query, whether an item has a rank and
             a score of −∞. All items must be in one block.
-        missed_from: The first id of unknown items, which count as missed if they are
-            relevant; None if there are no such items.
+        missed_from: The smallest number of an unknown item. Unknown items count as missed
+            if they are relevant. None if there are no such items.
     """
 
     bounds: tuple[spec.Bound, ...]
@@ -74,7 +74,7 @@ class Options(NamedTuple):
 
     @property
     def whole_list_metrics(self) -> tuple[spec.Bound, ...]:
-        """The metrics that read counted places: of whole lists, or all (`counts_all`)."""
+        """The metrics that read counted ranks: without a cutoff, or all (`counts_all`)."""
         return tuple(
             bound for bound in self.bounds if self.counts_all or bound.depth is None
         )
@@ -85,7 +85,7 @@ class Options(NamedTuple):
 
     @property
     def ties_of_places(self) -> str | None:
-        """The tie policy for counted places.
+        """The tie policy for counted ranks.
 
         None and "expected" become "tied", unless a metric reads an order of tied items.
         """
@@ -96,7 +96,7 @@ class Options(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """The number of ranks in the top-k: for the recommendations and the cutoffs."""
+        """The number of ranks in the top-k: the largest of `k` and the cutoffs."""
         depths = [bound.depth for bound in self.top_k_metrics]
         return max([self.k, *(depth for depth in depths if depth is not None)])
 
@@ -108,7 +108,8 @@ class EvaluationJob(NamedTuple):
         options: The options that all batches share, including the metrics.
         scorer: The source of scores, which knows the devices.
         judgements: The items that each query is judged on; row i belongs to query i.
-        rows: `[queries]`, the row of each query in the scorer: all rows, or chosen users.
+        rows: `[queries]`, the row of each query in the scorer: all rows, or the rows of
+            chosen users.
         ids: The ids of all rows and of all items.
         unit: The nouns for a query in messages.
         batch_size: How many queries share a batch at most.
@@ -137,10 +138,10 @@ class EvaluationJob(NamedTuple):
         return batching.query_parts(self.devices, self.rows, self.scorer.queries)
 
     def batches(self, num_items: int) -> list[batching.Batch]:
-        """Divides the queries into batches of similar numbers of ids, or of candidates.
+        """Divides queries into batches, each of similar numbers of ids or candidates.
 
         Args:
-            num_items: How many items there are, at least.
+            num_items: The number of items, or a lower bound of it.
         """
         scorer, num_queries = self.scorer, self.rows.size
         if self.judgements.membership is not None:
@@ -166,7 +167,7 @@ class EvaluationJob(NamedTuple):
         block_size = self.options.block_size
         row_size = scorer.numbers_per_query(block_size, num_items)
         size = batching.batch_size_for(num_queries, self.batch_size, row_size)
-        if not isinstance(scorer, Scores):  # only `batch_size` bounds a batch of these
+        if not isinstance(scorer, Scores):  # only `batch_size` bounds these batches
             size = bounded(size, row_size)
         num_blocks = (
             -(-num_items // block_size) if isinstance(scorer, Embeddings) else 1
@@ -180,12 +181,12 @@ class EvaluationJob(NamedTuple):
     def arrays(
         self, number: int, batch: batching.Batch, mask: np.ndarray | None
     ) -> batching.QueryBatch:
-        """Returns the arrays of a batch, of NumPy if they are put on devices together.
+        """Returns the arrays of a batch; NumPy arrays are later put on devices together.
 
         Args:
             number: The number of the batch, which makes its random ties differ from other
                 batches.
-            batch: Its queries.
+            batch: The batch.
             mask: `[items]` bool, the items that exist; None for all.
         """
         judged, devices, scorer = self.judgements, self.devices, self.scorer
@@ -253,7 +254,7 @@ class EvaluationJob(NamedTuple):
         return ids if missed_from is None else np.where(ids < missed_from, ids, -1)
 
 
-# Columns with more numbers an item than this are cut over devices as the items are.
+# Columns with more numbers an item than this are cut over the devices like the items.
 _MAX_WHOLE = 32
 
 
@@ -263,7 +264,7 @@ def read_item_columns(
     """Checks and prepares the columns of items; each must be read by a metric.
 
     Args:
-        columns: The columns by name, `[num_items, …]`.
+        columns: A dict from names to columns, `[num_items, …]`.
         options: The options; columns are refused if items are labelled by attributes.
         num_items: How many items there are; None if that is not known yet.
 
@@ -323,8 +324,8 @@ def make_options(
     """Checks the options that all batches share; see `Options`.
 
     Without `k`, the deepest cutoff of a metric on the top-k tells how many items are
-    returned. Without `block_size`, the caller sets it when it knows how many items there
-    are.
+    returned. Without `block_size`, the driver sets the size once the number of items is
+    known.
 
     Args:
         metrics: The argument.
@@ -344,8 +345,8 @@ def make_options(
     options = Options(bounds, 0, block_size, name, **flags)
     if k is None and not options.top_k_metrics and not options.counts_all:
         raise ValueError(
-            "no metric has a cutoff that is a number of items; pass k, how many items to "
-            "return"
+            "no metric has a cutoff that is a number of items; pass the number of items to "
+            "return as k"
         )
     # Metrics may need more than k ranks; see `Options.depth`.
     k = options.depth if k is None else inputs.positive_integer("k", k)
@@ -353,15 +354,15 @@ def make_options(
 
 
 def block_size_for(options: Options, judgements: Judgements, num_items: int) -> int:
-    """Chooses how many items are scored at a time: all if labels need it and they fit.
+    """Chooses how many items are scored at a time: all if labels need that and all fit.
 
     Args:
         options: The options.
         judgements: The judgements, which may have a function that labels items.
         num_items: How many items there are.
     """
-    # With a label function, labels that are numbers, and counted places, need all items in
-    # one block.
+    # With a label function, all items must be in one block if labels are numbers, or if
+    # ranks are counted.
     dtype = judgements.label_dtype
     needs_one_block = dtype is not None and (
         bool(options.whole_list_metrics) or dtype != np.bool_

@@ -35,7 +35,7 @@ class Membership(enum.IntFlag):
 
 
 class SharedCandidates(NamedTuple):
-    """Candidates that all queries of a kind share, such as queries of one relation.
+    """Candidates that all queries of a kind share, such as all queries of a relation.
 
     Attributes:
         of_kinds: `[kinds, items]`, 1 for each candidate.
@@ -65,8 +65,10 @@ class Judgements(NamedTuple):
         exclude: `[queries, items]`, the items that leave the list of a query; or None.
         listed_labels: `[queries, items]`, the relevance of candidates and of other relevant
             items; 0 is stored. None if all items have a rank.
-        membership: The same entries, sorted by id: the `Membership` of each item; or None.
-        label_fn: The function that labels items by attributes; None if ids are known.
+        membership: The `Membership` of each item, for the entries of `listed_labels`,
+            sorted by id; or None.
+        label_fn: The function that labels items by attributes; None if relevant items are
+            given by ids.
         query_attributes: A pytree of arrays `[queries, …]`, as devices hold them between
             batches; or None.
         item_attributes: A pytree of arrays `[items, …]`, or None.
@@ -107,7 +109,7 @@ class Judgements(NamedTuple):
 
     @property
     def label_dtype(self) -> np.dtype | None:
-        """The dtype of labels by attributes; None if ids are known."""
+        """The dtype of labels by attributes; None if relevant items are given by ids."""
         if self.label_fn is None:
             return None
         attributes = by_attributes(
@@ -116,7 +118,7 @@ class Judgements(NamedTuple):
         return label_dtype(attributes, (2,), 3)  # for any numbers of queries and items
 
     def of_queries(self, queries: np.ndarray) -> "Judgements":
-        """Returns the judgements by ids of some queries, in the order of their indices."""
+        """Returns the judgements by ids of some queries, in the order of `queries`."""
         tables = self.relevant, self.exclude, self.membership
         parts = [None if table is None else table[queries] for table in tables]
         if (shared := self.shared_candidates) is not None:
@@ -126,14 +128,14 @@ class Judgements(NamedTuple):
     def ranked_items(
         self, shape: tuple[int, int], item_mask: jax.Array | None
     ) -> np.ndarray:
-        """Returns True for each of the first items with a rank, for the first queries.
+        """Tells, for the first queries, which of the first items have a rank.
 
         Args:
-            shape: The numbers of these queries and of these items.
+            shape: How many queries and how many items are asked for.
             item_mask: `[items]` bool, the items that exist; None if all do.
 
         Returns:
-            An array of bool of this shape.
+            An array of bool of this shape, True for items with a rank.
         """
         is_ranked = np.ones(shape, bool)
         if self.exclude is not None:
@@ -146,7 +148,7 @@ class Judgements(NamedTuple):
         return is_ranked
 
     def check_known_items(self, num_items: int, query_ids: Vocabulary) -> None:
-        """Raises if an id is of no item; called once the number of items is known."""
+        """Raises if an id belongs to no item; call it once the number of items is known."""
         for name, rows in (("relevant", self.relevant), ("exclude", self.exclude)):
             if rows is not None:
                 check_known_items(name, rows, query_ids.name_of, num_items, QUERY)
@@ -163,7 +165,7 @@ def _listed_items(
         excluded: `[queries, items]`, the items that leave the lists; or None.
 
     Returns:
-        Their labels and membership; see `Judgements`.
+        The labels and the membership of the joined items; see `Judgements`.
     """
     import scipy.sparse
 
@@ -206,7 +208,7 @@ def first_rows(rows: SparseRows, shape: tuple[int, int]) -> np.ndarray:
 def global_arguments(
     queries: object, items: object, relevant: object
 ) -> list[Argument]:
-    """Returns the arrays that may be global, under their names in messages.
+    """Returns the arrays that may be global, with their names in messages.
 
     Args:
         queries: The argument.
@@ -229,7 +231,7 @@ def global_arguments(
 
 
 def attributes_of_items(relevant: object) -> list[object]:
-    """Returns the attributes of items, if relevant items are known by attributes."""
+    """Returns the attributes of items, if relevant items are given by attributes."""
     if not isinstance(relevant, by_attributes):
         return []
     return jax.tree.leaves(relevant.item_attributes)
@@ -280,7 +282,8 @@ def read_judgements(
         rows_of[name] = pairs.rows(np.arange(num_queries))
         texts += pairs.remarks()
     num_unknown = vocabularies[1].num_unknown
-    # Make columns for all items, or for the most that may come, and for unknown items.
+    # Make columns for all items, or for the largest possible number of items if the number
+    # is not known yet, and for unknown items.
     for rows in rows_of.values():
         rows.resize((num_queries, num_items + num_unknown))
     excluded = rows_of.get("exclude")
@@ -303,8 +306,8 @@ def read_judgements(
         )
         return judgements, texts
     attributes = read_attributes(attributes, (num_queries,), num_items)
-    # Hold attributes of queries so that batches can take their rows; attributes of items
-    # are put on the devices with the catalogue.
+    # Keep the attributes of queries in a form from which batches can take rows. The
+    # attributes of items are put on the devices with the catalogue.
     query_attributes = jax.tree.map(
         lambda table: devices.table(table, devices.of_queries),
         attributes.query_attributes,
@@ -324,8 +327,8 @@ def _own_items(
 ) -> tuple[SparseRows, list[str]]:
     """Returns sparse rows with an entry for each query's own item, and remarks.
 
-    It is the item with the query's id, if all queries have ids of items; otherwise it is
-    the item at the query's position.
+    If the ids of all queries are ids of items, a query's own item is the item with the same
+    id; otherwise it is the item at the query's position.
     """
     import scipy.sparse
 
@@ -341,15 +344,15 @@ def _own_items(
         own_rows = named
     elif num_named:
         texts.append(
-            f"exclude_self=True goes by position, because only {num_named} of "
-            f"{num_queries} query_ids are among item_ids; pass exclude, the ids that leave "
-            "each list, if it should go by name"
+            "exclude_self=True removes item i from the list of query i, because only "
+            f"{num_named} of {num_queries} query_ids are in item_ids; if items should be "
+            "removed by id, pass exclude, the ids to remove from each list"
         )
     if num_named < num_queries and num_queries != num_items:
         raise ValueError(
             f"exclude_self is True, but there are {num_queries} queries and {num_items} "
-            "items; pass exclude, the ids that leave each list, if query i is not item i; "
-            "or pass query_ids and item_ids in which queries have the ids of items"
+            "items, so query i is not item i; pass exclude, the ids to remove from each "
+            "list; or pass query_ids and item_ids that give a query the id of its own item"
         )
     entries = np.ones(num_queries, np.float32), (np.arange(num_queries), own_rows)
     return scipy.sparse.csr_array(entries, shape=shape), texts

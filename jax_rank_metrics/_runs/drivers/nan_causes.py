@@ -1,4 +1,4 @@
-"""The causes of scores that are not numbers, for the error that stops an evaluation."""
+"""The causes of scores that are NaN, for the error that stops an evaluation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -12,22 +12,22 @@ from jax_rank_metrics._engine.sources import host_blocks
 from jax_rank_metrics._engine.sources.tokens import TokenItems
 from jax_rank_metrics._runs.drivers import devices
 
-# Names, in messages, the operations that make NaN of numbers other than NaN.
+# The operations that make NaN from numbers other than NaN, for messages.
 INFINITIES = "inf − inf and inf/inf are nan"
 
 Kind = Literal["nan", "infinite"]
 
 
 class Vectors(NamedTuple):
-    """Vectors that are scored: the vectors of all items, or of the query that has NaN.
+    """The vectors of all items, or the vector of the query with a score that is NaN.
 
     Attributes:
         name: The argument, such as "items".
         values: `[vectors, …]` of NumPy or JAX, or blocks that the host reads.
-        number: How many vectors there are; arrays on a mesh may be longer.
+        number: How many vectors there are; arrays on a mesh may be longer than that.
         mask: `[vectors]` bool, the vectors that are read; None for all.
-        query: The name of the query if only its vector is read, such as "query 3"; None
-            for items.
+        query: The name of the query, such as "query 3", if only a query's vector is read;
+            None for items.
         name_of: A function that returns the name of an item in messages.
     """
 
@@ -40,7 +40,7 @@ class Vectors(NamedTuple):
 
     def remark(self, kind: Kind) -> str | None:
         """Says which vectors hold numbers of a kind; None if no vector does."""
-        # `first` is the index of the first such vector, counted through all parts.
+        # `first` is the index of the first such vector among the vectors of all parts.
         total, first = 0, 0
         for start, values, mask in self._parts():
             if jnp.issubdtype(values.dtype, jnp.floating):  # integers are always finite
@@ -58,7 +58,7 @@ class Vectors(NamedTuple):
 
     @property
     def cure(self) -> str:
-        """The alternative advice about such vectors, for the end of a message."""
+        """A second advice, for the end of a message: items can also be left out."""
         return ", or leave such items out by item_mask" if self.query is None else ""
 
     def _parts(self) -> Iterator[tuple[int, Any, Any]]:

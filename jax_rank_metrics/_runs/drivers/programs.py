@@ -13,10 +13,10 @@ Four programs pass a batch through parts of the items, one part after the other:
                                        └──► count, with each part ──┘
                                             if a metric reads whole lists
 
-`finish` returns a `BatchResult`, as do the two programs above; `start`, `extend` and
-`count` return the next `StreamState`. Options are static, and each of their values compiles
-a program. So only `start` and `finish` are given `num_items`: `extend` and `count` serve
-catalogues of every size.
+`measure_catalog`, `measure_candidates` and `finish` return a `BatchResult`; `start`,
+`extend` and `count` return the next `StreamState`. Options are static, so each new value of
+an option compiles a program. Only `start` and `finish` therefore get `num_items`: `extend`
+and `count` serve catalogues of every size.
 """
 
 import dataclasses
@@ -56,10 +56,10 @@ R = TypeVar("R")
 class Fault(enum.IntEnum):
     """Reasons to stop an evaluation at a query."""
 
-    REFUSED = 1  # a metric cannot read its relevant items
+    REFUSED = 1  # a metric cannot read the query's relevant items
     NAN = 2  # the score of an item that may have a rank is NaN
     NEGATIVE = 3  # `label_fn` removes items, by labels below 0 or NaN
-    GAINS = 4  # one of its gains is not finite
+    GAINS = 4  # a gain of the query is not finite
 
 
 class CatalogArrays(NamedTuple):
@@ -70,9 +70,11 @@ class CatalogArrays(NamedTuple):
         item_mask: `[items]` bool, the items that may be found.
         attributes: A pytree of arrays `[items, …]`, which `label_fn` reads.
         similarity: The function that scores queries and items.
-        columns: The columns of all items by name, `[items, …]`, whole on every device.
-        wide_columns: The columns that are cut as the items are.
-        first_id: `[]` int32, the id of the first item, if these are a part of the items.
+        columns: A dict from names to columns of all items, `[items, …]`, which every device
+            holds whole.
+        wide_columns: A dict from names to the other columns, which are cut like the items.
+        first_id: `[]` int32, the id of the first item, if the arrays are over a part of the
+            items.
     """
 
     items: Array | None = None
@@ -84,8 +86,9 @@ class CatalogArrays(NamedTuple):
     first_id: Array | None = None
 
 
-# A ranking of the first ranks, and one of the places of relevant items. Either is None if
-# no metric reads it. With both, the scores of a block are computed twice, and never kept.
+# A ranking of the first items, and a ranking that holds the ranks of relevant items. Either
+# is None if no metric reads it. If both are needed, the scores of a block are computed
+# twice, because they are never kept.
 Rankings = tuple[RankingData | None, RankingData | None]
 
 # Takes options, the catalogue, the queries and a state; returns a state or a result.
@@ -105,7 +108,7 @@ def _tie_seeds(queries: QueryBatch) -> jax.Array | None:
 def item_columns_of(
     options: Options, catalog: CatalogArrays
 ) -> dict[str, item_columns.ItemColumn]:
-    """Returns the columns of all items; a device may hold only a part of wide ones."""
+    """Returns a dict from names to columns of items; a device may hold part of a column."""
     parts = (catalog.columns, None), (catalog.wide_columns, options.items_axis)
     return {
         name: item_columns.ItemColumn(values, axis, knows_all=True)
@@ -166,13 +169,14 @@ class BatchResult(NamedTuple):
     """The values of a batch, the same on every process.
 
     Attributes:
-        lists: The values of each metric, `[queries]` each.
+        lists: For each metric, its values of all queries, `[queries]`.
         items: `[queries, k]`, the ids of the first items.
         faults: `[queries]` int32, the `Fault` of each query, or 0.
         has_inf: `[queries]` bool, True if an item of the first block has a rank and a
-            score of −∞; None if the options do not ask.
-        has_ties: `[queries]` bool, True if items tie that a metric reads in the order of a
-            hash, so that its value may depend on it; None if no metric reads such an order.
+            score of −∞; None unless `options.finds_inf`.
+        has_ties: `[queries]` bool, True if a metric reads tied items in the order of a
+            hash, so that the metric's value may depend on the hash. None if no metric reads
+            such an order.
     """
 
     lists: list[per_list.PerList]
@@ -225,7 +229,7 @@ def measure_catalog(
         stream_state = stream.merged(stream.extended(stream.start(num_items)))
         if options.whole_list_metrics:
             # The keys of scores do not depend on the tie policy, so one first pass serves
-            # the top-k and the counted places.
+            # the top-k and the counted ranks.
             stream_state = stream.under(options.ties_of_places).counted(stream_state)
         rankings = _rankings_of(options, stream, stream_state, num_items)
     elif options.whole_list_metrics:
@@ -268,7 +272,7 @@ def finish(
 ) -> BatchResult:
     """Returns the values of metrics, from a state after all parts.
 
-    Any part may be passed, because its scores are not read again.
+    Any part of the items may be passed, because its scores are not read again.
     """
     stream = Stream.of(catalog_of(options, catalog, queries))
     assert options.num_items is not None
@@ -302,7 +306,7 @@ def _read_rankings(
     """Returns the values of each metric on the ranking that it reads, and the first ids."""
     ids = jnp.zeros((len(queries.indices), 0), jnp.int32)
     if (top_k := rankings[0]) is not None:
-        # [queries, k]; the top-k may be deeper, because metrics needed more ranks.
+        # [queries, k]; the top-k may have more ranks, because a metric needs them.
         ids = top_k.items[..., : options.k]
     readers = options.top_k_metrics, options.whole_list_metrics
     readings = zip(readers, rankings, strict=True)
@@ -329,7 +333,7 @@ def measure_candidates(
     is_judged = membership & judgements.Membership.JUDGED > 0
     retrieved = membership & judgements.Membership.CANDIDATE > 0
     if options.skips_inf:
-        retrieved &= ~jnp.isneginf(scores)  # integers have none
+        retrieved &= ~jnp.isneginf(scores)  # integers are never infinite
     columns = {"judged": is_judged, "pooled": is_judged}
     known = item_columns_of(options, catalog)
     wide = {name: known[name] for name in catalog.wide_columns}
@@ -371,10 +375,10 @@ def measure_candidates(
 def put_catalog(
     devices: Devices, catalog: CatalogArrays, num_items: int
 ) -> CatalogArrays:
-    """Returns the arrays over items as devices hold them: cut over their axis, or whole.
+    """Puts arrays over items on the devices, cut over the items axis or whole.
 
     Items that are added to make parts equal are masked: 7 items on two devices become 8,
-    and the last one does not exist.
+    and the last item does not exist.
     """
     if catalog.item_mask is None and num_items % devices.num_item_parts:
         catalog = catalog._replace(item_mask=jnp.ones(num_items, bool))
@@ -413,12 +417,12 @@ def run_batch(
     Args:
         devices: The devices; each runs the program on the queries of its own part.
         program: The program, a function of this module.
-        options: Its options.
+        options: The options of the program.
         catalog: The items, or a part of them, as `put_catalog` returns them.
         queries: The batch.
         state: The result of the previous program; None for the first one.
     """
-    # Set the axis here, because only inside the program is it a name to reduce over.
+    # Set the axis here, because its name has a meaning only inside the program.
     options = options._replace(items_axis=devices.items_axis)
     queries = devices.put_tree(queries, _query_specs(devices, catalog, queries))
     jitted = quickly_compiled if program in (start, finish) else compiled
@@ -436,7 +440,8 @@ def _run(
     def local(catalog: CatalogArrays, queries: QueryBatch, state: Any) -> R:
         axis = devices.queries_axis
         if queries.key is not None and axis is not None:
-            # Devices that share a query must draw the same ties, other devices must not.
+            # Devices that share a query must break its ties in the same way. Devices with
+            # other queries must not.
             key = jax.random.fold_in(queries.key, lax.axis_index(axis))
             queries = queries._replace(key=key)
         result = program(options, catalog, queries, state)

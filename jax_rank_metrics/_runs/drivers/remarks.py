@@ -10,7 +10,7 @@ from jax_rank_metrics._runs.drivers.judgements import Judgements, first_rows, sa
 from jax_rank_metrics._runs.drivers.scorers import Embeddings, Scores, ScoreSource
 from jax_rank_metrics._values import remarks
 
-_MAX_QUERIES, _MAX_SCORES = 32, 2**20  # the most that are inspected
+_MAX_QUERIES, _MAX_SCORES = 32, 2**20  # no more than these are inspected
 
 
 def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> list[str]:
@@ -56,7 +56,7 @@ def on_rows(
         scorer: The scorer, which was started.
         rows: `[queries]`, the row of each query in the scorer.
         first_batch: The indices of the queries for which a function was called already.
-        judgements: See `on_infinite`, as for the next two.
+        judgements: See `on_infinite`.
         item_mask: See `on_infinite`.
         unit: See `on_infinite`.
     """
@@ -75,10 +75,10 @@ def on_rows(
 
 
 def scores_of_function(scorer: ScoreSource, block_size: int) -> np.ndarray | None:
-    """Returns the scores of the first queries and a block of items by a user's similarity.
+    """Returns the scores of the first queries and a block of items, by a user's function.
 
-    None if the similarity is one of the package, whose scores are finite; also None on a
-    mesh, or if items come in blocks, and for other scorers than `Embeddings`.
+    None if the similarity is a function of the package, because its scores are finite. Also
+    None on a mesh, if items come in blocks, and if the scorer is not `Embeddings`.
     """
     if not isinstance(scorer, Embeddings) or isinstance(scorer.items, HostBlocks):
         return None
@@ -124,9 +124,9 @@ def on_order(
 ) -> list[str]:
     """Returns remarks on scores that rank relevant items last, or that float32 rounds.
 
-    The arguments are the first four of `on_infinite`, and the indices of the queries that
-    have these scores, if they are not the first ones. Scores that are all equal make no
-    remark, because a constant model is a baseline.
+    The first four arguments are as in `on_infinite`. `queries` holds the indices of the
+    queries that have these scores; None means the first queries. If all scores are equal,
+    there is no remark, because a constant model is a baseline.
     """
     if judgements.relevant is None:
         return []
@@ -151,7 +151,7 @@ def on_order(
     values = compared.reshape(-1).astype(np.float64)
     texts = remarks.remark_on_reversal(lists, values)
     if compared.dtype != scores.dtype:
-        # Rounding changes a metric only if an item then ties with a relevant one.
+        # Rounding changes a metric only if an item then ties with a relevant item.
         pairs = zip(compared, relevant, strict=True)
         is_tied = exists & [np.isin(row, row[at]) for row, at in pairs]
         lists = lists._replace(exists=is_tied.reshape(-1))

@@ -1,4 +1,4 @@
-"""Measures whole lists of scored items: from places counted on the host, or all rows."""
+"""Measures whole lists of scored items, from ranks counted on the host or all rows."""
 
 import collections
 import dataclasses
@@ -61,12 +61,12 @@ class Notes:
         if not counts["relevant"]:
             texts.append(
                 f"none of {items} items of {counts['lists']} lists is relevant: no label "
-                "is above 0; pass label= the column that tells which items are relevant"
+                "is above 0; pass the column that tells which items are relevant as label"
             )
         threshold = spec.threshold_of(bounds)
         texts += remarks.remark_on_grades(items, self.largest, threshold)
         if counts["lists"] == 1:
-            cure = "was the column of lists forgotten? pass list= its name"
+            cure = "if the table has a column of list ids, pass its name as list"
             texts += remarks.remark_on_one_list(items, counts["relevant"], cure)
         if remarks.is_reversed(counts["below"], counts["above"]):
             number = counts["below"] + counts["above"]
@@ -83,7 +83,7 @@ class ScoredLists(NamedTuple):
 
     rows: "pl.DataFrame"  # with `number`; the label of an item that is left out is null
     ids: "pl.Series"  # [lists]
-    of_lists: "pl.DataFrame"  # [lists], the first row of each
+    of_lists: "pl.DataFrame"  # [lists], the first row of each list
 
     @classmethod
     def of(cls, table: "pl.DataFrame") -> "ScoredLists":
@@ -165,7 +165,7 @@ class ScoredLists(NamedTuple):
         list_weights: np.ndarray | None,
         notes: Notes,
     ) -> dict[str, PerList]:
-        """Returns the values of metrics that need more than places, from all rows."""
+        """Returns the values of metrics that need more than ranks, from all rows."""
         keys: list[Any] = [pl.col("number")]
         if ties == "trec":
             keys.append(pl.col("item").cast(pl.String))
@@ -211,7 +211,7 @@ class ScoredLists(NamedTuple):
 def _reads_places(
     bound: Bound, rows: "pl.DataFrame", ties: choices.TiesOfTables | None
 ) -> bool:
-    """True if a metric needs no more than the places of relevant items."""
+    """True if a metric needs only the ranks of relevant items."""
     if ties not in (None, "expected") or "weight" in rows.columns:
         return False
     has_read = any(
@@ -222,7 +222,7 @@ def _reads_places(
 
 
 def _places(rows: "pl.DataFrame", num_lists: int) -> joined.Places:
-    """Returns the places of relevant items, and of items that were not retrieved."""
+    """Returns the `Places` of items that are relevant or were not retrieved."""
     rows = rows.select("number", "score", "label")
     rows = order_on_host.by_columns(rows, ["number", "score"], [False, True], False)
     number, labels = rows["number"].to_numpy(), rows["label"].to_numpy()

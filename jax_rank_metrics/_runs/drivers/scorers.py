@@ -1,8 +1,9 @@
 """Scorers: the sources of scores of items for a query.
 
-Drivers call the same few methods of each scorer on the host: `rows` for some queries, which
-a program ranks, or `pairs` for queries and candidates. `Embeddings` are scored on the
-devices, a block of items at a time; all other scorers know the scores of a whole batch.
+Drivers call the same few methods of every scorer on the host. `rows` returns the vectors or
+scores of some queries, from which a program ranks items; `pairs` does so for queries and
+their candidates. `Embeddings` are scored on the devices, a block of items at a time; all
+other scorers know the scores of a whole batch.
 """
 
 import dataclasses
@@ -31,30 +32,30 @@ from jax_rank_metrics._runs.drivers import interactions
 from jax_rank_metrics._runs.drivers.devices import Argument, Array, Devices, is_global
 from jax_rank_metrics._runs.drivers.nan_causes import INFINITIES, Vectors, nan_message
 
-# Causes of NaN if no vector holds it, and what to do.
+# Causes of NaN if no vector holds NaN, and what to do.
 OVERFLOW = f"products overflow, and {INFINITIES}; pass smaller numbers"
 CUSTOM_SCORES = (
-    f"similarity returns it for finite vectors; return numbers ({INFINITIES})"
+    f"similarity returns nan for finite vectors; return numbers ({INFINITIES})"
 )
 UNKNOWN_SCORES = (
     f"pass numbers, and -inf for items that must not be recommended ({INFINITIES})"
 )
 
 # How many items of one width are scored at a time. On a CPU the number is small, so that
-# products of the tokens of items and queries stay in its cache. Other devices are slow to
-# start a product, so they score more items at a time.
+# products of the tokens of items and queries stay in the CPU's cache. Other devices are
+# slow to start a product, so they score more items at a time.
 CPU_BLOCK_SIZE, BLOCK_SIZE = 64, 1024
 
 # The number of blocks that devices work on while the host fills the next one.
 _BLOCKS_AHEAD = 4
 
-# How many pairs of a query and a candidate are multiplied at a time. Multiplying copies
-# their entries, about 100 for each embedding of a common model.
+# How many pairs of a query and a candidate are multiplied at a time. A product copies the
+# entries of the pair, about 100 for each embedding of a common model.
 PAIRS_AT_ONCE = 2**16
 
 
 def _scores_of_pairs(queries: jax.Array, items: jax.Array) -> jax.Array:
-    """Returns the scores of a query, `[1, listed]`, passed in place of its items."""
+    """Returns known scores, which are passed as `items`, in the shape `[1, listed]`."""
     del queries
     return items[None]
 
@@ -74,8 +75,8 @@ class ScoreSource:
         items: `[items, …]` vectors as they were passed, or blocks or tokens; None if
             there are only scores.
         names: The names of queries and items in messages.
-        scores_of: The name of a query's scores in messages, before the name of the query.
-        nan_cause: The cause of NaN if no vector holds it, and what to do, for messages.
+        scores_of: The words before the name of a query in messages on its scores.
+        nan_cause: The cause of NaN if no vector holds NaN, and what to do, for messages.
         similarity: The function that scores vectors, in pairs and in blocks.
     """
 
@@ -98,7 +99,7 @@ class ScoreSource:
         return self.items.shape[0]
 
     def start(self, indices: np.ndarray) -> int:
-        """Returns the number of items; to learn it, a function scores the first batch."""
+        """Returns the number of items; a function scores the first batch to learn it."""
         del indices
         assert self.num_items is not None
         return self.num_items
@@ -121,20 +122,21 @@ class ScoreSource:
         return self.devices.rows(self.names[0], self.queries, indices, spec)
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the vectors of queries, and of the items `[size, listed, …]` of each.
+        """Returns the vectors of queries, and the vectors `[size, listed, …]` of items.
 
-        If scores are known, they take the place of the items' vectors, `[size, listed]`.
+        If scores are known, the scores `[size, listed]` are returned instead of the items'
+        vectors.
 
         Args:
             indices: `[size]`, the queries.
-            ids: `[size, listed]`, the items of each; −1 for padding.
+            ids: `[size, listed]`, the items of each query; −1 for padding.
         """
         _refuse_parts(self.items)
         items = shards.rows_at(self.items, np.maximum(ids, 0))
         return ScoreSource.rows(self, indices), items
 
     def check(self, block_size: int, item_mask: jax.Array | None) -> None:
-        """Raises if the queries and items, which were read separately, cannot be scored.
+        """Raises if queries and items, which were read separately, do not fit each other.
 
         Args:
             block_size: How many items are scored at a time.
@@ -158,7 +160,7 @@ class ScoreSource:
 
         Args:
             name: The name of the query.
-            row: Its row.
+            row: The row of the query.
             mask: `[items]` bool, the items that are read; None for all.
             item_ids: The ids of items.
         """
@@ -182,7 +184,7 @@ class Embeddings(ScoreSource):
 
     @property
     def num_items(self) -> int | None:
-        """The number of items; None if they come in blocks and it is not known yet."""
+        """The number of items; None if items come in blocks and are not counted yet."""
         items = self.items
         return items.num_items if isinstance(items, HostBlocks) else items.shape[0]
 
@@ -222,7 +224,7 @@ class Scores(ScoreSource):
         return self._num_items if self.queries is None else self.queries.shape[1]
 
     def start(self, indices: np.ndarray) -> int:
-        """Returns the number of items; to learn it, the function scores the first batch."""
+        """Returns the number of items; a function scores the first batch to learn it."""
         if self.function is not None:
             self.first_scores = self._called(indices)
             self._num_items = self.first_scores.shape[1]
@@ -238,7 +240,7 @@ class Scores(ScoreSource):
         return self._called(indices) if first_scores is None else first_scores
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the queries' indices in place of vectors, and their items' scores."""
+        """Returns the queries' indices instead of vectors, and the scores of items."""
         scores, ids = self.rows(indices), np.maximum(ids, 0)
         _refuse_parts(scores)
         return indices, np.take_along_axis(np.asarray(scores), ids, axis=1)
@@ -261,12 +263,13 @@ class Scores(ScoreSource):
         if scores.ndim != 2 or scores.shape[0] != num_users or not scores.shape[1]:
             raise ValueError(
                 f"model returned scores of shape {scores.shape} for {num_users} users; "
-                "return one row for each, and one column for each item"
+                "return one row for each user, and one column for each item"
             )
         if is_global(scores) and self.devices.mesh is None:
             raise ValueError(
                 f"model returned scores that lie on {len(scores.sharding.device_set)} "
-                "devices; pass mesh, and queries_axis, items_axis or both"
+                "devices, but no mesh is known; pass mesh, and queries_axis, items_axis or "
+                "both"
             )
         return scores
 
@@ -294,7 +297,7 @@ class Sparse(ScoreSource):
         return (self.queries[indices] @ self._by_dims).toarray()
 
     def pairs(self, indices: np.ndarray, ids: np.ndarray) -> tuple[Array, Array]:
-        """Returns the queries' indices in place of vectors, and their items' scores."""
+        """Returns the queries' indices instead of vectors, and the scores of items."""
         scores = np.zeros(ids.shape, self.items.dtype)
         slots = np.argwhere(ids >= 0)
         for start in range(0, len(slots), PAIRS_AT_ONCE):
@@ -330,7 +333,7 @@ class LateInteraction(ScoreSource):
         block_size: How many items are scored at a time.
     """
 
-    # Only for pairs of a query and a candidate, because devices hold their tokens.
+    # Used only for pairs of a query and a candidate, whose tokens are on the devices.
     similarity: similarities.Similarity = similarities.Similarity(maxsim)
     block_size: int = BLOCK_SIZE
 
@@ -342,7 +345,7 @@ class LateInteraction(ScoreSource):
     def rows(self, indices: np.ndarray) -> Array:
         """Returns the scores of all items for some queries."""
         devices = self.devices
-        # A process cannot read the devices of others, so each process computes all scores.
+        # A process cannot read the devices of other processes, so each computes all scores.
         if devices.mesh is not None and devices.mesh.is_multi_process:
             devices = Devices()
         queries = devices.put(jnp.asarray(self.queries[indices]), devices.of_queries)
@@ -456,8 +459,8 @@ def _matrix(name: str, matrix: Any, *ids: interactions.Vocabulary) -> Array:
 
     Args:
         name: The argument, for messages.
-        matrix: Its value.
-        ids: The ids of its rows; for scores also the ids of its columns, the items.
+        matrix: The value of the argument.
+        ids: The ids of rows; for scores, also the ids of columns, which are items.
     """
     if name == "model":
         matrix = inputs.by_items_of_rows(
@@ -471,8 +474,8 @@ def _matrix(name: str, matrix: Any, *ids: interactions.Vocabulary) -> Array:
     if matrix.ndim != 2 or 0 in matrix.shape[: 2 if name == "model" else 1]:
         raise ValueError(
             f"{name} has shape {matrix.shape}; pass (queries [users, dims], items "
-            "[items, dims]), or scores [users, items], or a function that returns them, of "
-            "at least one user and one item; scores that are the same for all users are "
+            "[items, dims]), or scores [users, items], or a function that returns scores, "
+            "of at least one user and one item; if scores are the same for all users, pass "
             "(np.ones((users, 1)), scores[:, None])"
         )
     return matrix
@@ -487,7 +490,7 @@ def read_sparse(
 ) -> Sparse:
     """Reads sparse queries and items as rows with sorted, distinct entries.
 
-    So the products of a query with equal items are summed in the same order, and tie.
+    A query's products with equal items are then summed in the same order, so they tie.
 
     Args:
         queries: `[queries, dims]`, of scipy.
@@ -497,8 +500,8 @@ def read_sparse(
         ids: The ids of queries and of items.
 
     Raises:
-        ValueError: if only one of them is sparse; if shapes do not fit; if the similarity
-            is not "dot"; if an entry of a query is NaN or infinite.
+        ValueError: if only queries or only items are sparse; if shapes do not fit; if the
+            similarity is not "dot"; if an entry of a query is NaN or infinite.
         TypeError: if an entry is no real number.
     """
     if not (inputs.is_sparse(queries) and inputs.is_sparse(items)):
@@ -613,7 +616,7 @@ def read_scorer(
 
 
 def read_tokens(queries: Any, items: Any) -> tuple[Any, Any]:
-    """Reads tokens; if devices hold all of them, as packed arrays, like other vectors.
+    """Reads tokens; tokens that devices hold become packed arrays, like other vectors.
 
     Returns:
         queries: `[queries, tokens, dims + 1]`, packed.

@@ -41,7 +41,7 @@ def _indices(
     for name in columns:
         if list(header).count(name) != 1:
             count = "twice" if name in header else "not"
-            names = "names of the first line for query, document and number"
+            names = "the names that the first line has for query, document and number"
             cure = f"columns=, {names}"
             if format is not None:
                 reason = "if the first line holds values instead of names"
@@ -68,8 +68,8 @@ def delimited(
         # with far more fields might make a table that does not fit into memory.
         if len(header) * data.count(b"\n") > max(2 * len(data), MAX_CELLS):
             raise ValueError(
-                f"{source}, {sources.quote_line(1, data)}: {len(header)} fields, far more "
-                "than other lines have"
+                f"{source}, {sources.quote_line(1, data)}: has {len(header)} fields, far "
+                "more than other lines; pass a table whose lines have the same fields"
             )
         # Give polars a header of numbers with one column more than the file has names, so
         # that it reads the header of the file as the first row. If the extra column then
@@ -105,12 +105,15 @@ def delimited(
     parsed = ParsedRows(source, body.select(columns), location)
     row = frames.first_true(body[numbers[-1]].is_not_null())
     if row is not None:
-        parsed.fail(row, "more fields than the first line has")
+        parsed.fail(
+            row,
+            "has more fields than the first line; quote fields that hold the separator",
+        )
     return parsed
 
 
 def _line_numbers(rows: "pl.DataFrame") -> "pl.Series":
-    """Returns the number of the line, from 1, where each row of a table begins.
+    """Returns the number, from 1, of the line in which each row of a table begins.
 
     The rows include the header. A row takes several lines if a quoted field contains
     newlines.
@@ -140,14 +143,16 @@ def _table_error(source: sources.Source, data: bytes, separator: str) -> ValueEr
     ]
     location = f", {sources.quote_line(unbalanced[0], data)}" if unbalanced else ""
     return ValueError(
-        f"{source}{location}: not a table of fields between {separator!r}"
+        f"{source}{location}: is no table of fields separated by {separator!r}; check its "
+        "quotes"
     )
 
 
 def json_lines(source: sources.Source, data: bytes, choose: Choose) -> ParsedRows:
     """Returns the columns of a file with a JSON object in each line, in their own dtypes.
 
-    A key that an object lacks is null in its row; a key that all objects lack is an error.
+    If an object lacks a key, the value in its row is null. If all objects lack a key, that
+    is an error.
 
     Raises:
         ValueError: with the line, if it is not a JSON object; if a key that is read
@@ -180,8 +185,8 @@ def json_lines(source: sources.Source, data: bytes, choose: Choose) -> ParsedRow
         # The shortest prefix that cannot be read ends with the bad line.
         count = bisect.bisect_left(range(len(texts)), True, lo=1, key=fails)
         raise ValueError(
-            f"{source}, {location(count - 1)}: not a JSON object, or not like the objects "
-            "before it"
+            f"{source}, {location(count - 1)}: is no JSON object, or unlike the objects "
+            "before it; write one object in each line, with values of the same kinds"
         ) from error
     indices = _indices(source, frame.columns, choose)
     parsed = ParsedRows(source, frame.select(pl.nth(indices)), location)
@@ -193,8 +198,8 @@ def _check_objects(parsed: ParsedRows, data: bytes) -> None:
     """Raises ValueError if an object repeats a key, or holds half of a surrogate pair.
 
     Only keys and values of the frame's columns are checked. Polars would keep the first of
-    two values, and replace the half by another character. Only lines that may have one of
-    these problems are parsed again.
+    two values, and replace half a pair by another character. Only lines that may have one
+    of these problems are parsed again.
 
     Args:
         parsed: The rows, with the column names of the file.
@@ -208,7 +213,7 @@ def _check_objects(parsed: ParsedRows, data: bytes) -> None:
         return
     lines = lines_of(parsed.source, data)
     texts = lines["text"]
-    # Escapes of surrogates and of ASCII characters: the latter may spell a key.
+    # Find escapes of surrogates, and escapes of ASCII characters, which may spell a key.
     is_suspect = texts.str.contains(r"\\u(?:00[0-7]|[dD][89a-fA-F])")
     for key in keys:
         is_suspect |= texts.str.count_matches(key, literal=True) != 1
@@ -244,7 +249,7 @@ def parquet(source: sources.Source, choose: Choose) -> ParsedRows:
             frame = pl.read_parquet(file, columns=columns)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise ValueError(
-                f"{source}: truncated or corrupt Parquet file ({error})"
+                f"{source}: is a truncated or corrupt Parquet file ({error}); write it anew"
             ) from error
     return ParsedRows(source, frame.select(columns), lambda row: f"row {row}")
 
@@ -263,8 +268,8 @@ def _json_of_line(
         return json.loads(text, object_pairs_hook=tuple, strict=strict)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{source}, {sources.quote_line(number, data)}: not JSON that can be read "
-            f"({error})"
+            f"{source}, {sources.quote_line(number, data)}: is not JSON that can be read "
+            f"({error}); write one JSON value in each line"
         ) from error
 
 
@@ -318,7 +323,7 @@ def _listed(
         if not kinds <= {str} and not kinds <= {int}:
             raise ValueError(
                 f"{source}, {location(row)}: holds {json.dumps(ids)[:80]}; pass a list of "
-                "ids that are strings, or integers"
+                "ids, all strings or all integers"
             )
     columns = {"query_id": queries, "doc_id": lists}
     frame = pl.DataFrame(
@@ -343,10 +348,13 @@ def json_by_query(
         raise
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{source}, {sources.quote_line(error.lineno, data)}: not JSON ({error.msg})"
+            f"{source}, {sources.quote_line(error.lineno, data)}: is not JSON "
+            f"({error.msg}); pass a file of JSON"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{source}: not JSON that can be read ({error})") from error
+        raise ValueError(
+            f"{source}: is not JSON that can be read ({error}); pass a file of JSON"
+        ) from error
     form = (
         f"pass an object {{query: {{document: {value}}}}}, or {{query: [document, …]}}"
     )

@@ -31,7 +31,7 @@ _KNOWN: dict[ValueColumn, tuple[tuple[str, str, str], ...]] = {
     "relevance": (
         ("query_id", "doc_id", "relevance"),  # here, ir_datasets and ir_measures
         *(("qid", doc, number) for doc in _TERRIER for number in ("label", "rel")),
-        *(_RANX, _BEIR),  # the latter also of MTEB
+        *(_RANX, _BEIR),  # MTEB has the latter, too
     ),
     "score": (
         ("query_id", "doc_id", "score"),
@@ -39,7 +39,7 @@ _KNOWN: dict[ValueColumn, tuple[tuple[str, str, str], ...]] = {
         *(_RANX, _BEIR),
     ),
 }
-_SUBTOPICS = (SUBTOPIC, "subtopic_id")  # the latter of ir_datasets
+_SUBTOPICS = (SUBTOPIC, "subtopic_id")  # ir_datasets has the latter
 # Columns in which lower is better.
 _RANKS = ("rank", "position", "ranking", "pos", "doc_rank")
 
@@ -102,7 +102,8 @@ def known_columns(
         ]
     if len(present) > 1:
         raise ValueError(
-            f"the columns may be {listed(present[0])} or {listed(present[1])}"
+            "two sets of columns could be read: "
+            f"{listed(present[0])}, and {listed(present[1])}"
         )
     if not present and may_be_lists:
         numbers = [f"{number}{s}" for *_, number in _KNOWN[value] for s in ("", "s")]
@@ -120,7 +121,7 @@ def known_columns(
     triple = present[0] if present else _KNOWN[value][0]
     subtopics = [name for name in _SUBTOPICS if name in names and value == "relevance"]
     if len(subtopics) > 1:
-        raise ValueError(f"the subtopic may be {' or '.join(subtopics)}")
+        raise ValueError(f"two columns could be the subtopic, {' or '.join(subtopics)}")
     if value == "score" and not is_rank(triple[-1]):
         return (*triple, *ranks[: len(triple) == 3])
     return (*triple, *subtopics)
@@ -200,15 +201,13 @@ def ids_of(ids: "pl.Series", fail: Fail) -> "pl.Series":
         missing |= ids.is_nan()
     row = first_true(missing)
     if row is not None:
-        fail(row, f"{ids.name} is missing")
+        fail(row, f"{ids.name} is missing; pass an id in every row")
     if ids.dtype == pl.String:
         return ids
     if not (ids.dtype.is_integer() or ids.dtype == pl.Null):
         row = first_true(ids != ids.round()) if ids.dtype.is_float() else None
         if isinstance(ids.dtype, pl.Struct):
-            fail(
-                0, f"{ids.name} is {str(ids[0])[:80]}, a dict; pass the id in it alone"
-            )
+            fail(0, f"{ids.name} is {str(ids[0])[:80]}, a dict; pass only the id in it")
         fail(
             row or 0,
             f"{ids.name} is {ids.dtype}; pass ids that are strings or integers",
@@ -231,7 +230,7 @@ def numbers_of(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Serie
         fail(0, f"{column.name} is {dtype}; pass numbers")
     row = first_true(column.is_null())
     if row is not None:
-        fail(row, f"{column.name} is missing")
+        fail(row, f"{column.name} is missing; pass a number in every row")
     if value == "relevance" and not dtype.is_float():
         integers = column.cast(pl.Int64, strict=False)
         # A cast of decimals would drop their fractions.
@@ -244,7 +243,10 @@ def numbers_of(column: "pl.Series", value: ValueColumn, fail: Fail) -> "pl.Serie
     numbers = stripped.cast(pl.Float64, strict=False)
     row = first_true(numbers.is_null())
     if row is not None:
-        fail(row, f"{column.name} is {column[row]!r}, which is not a number")
+        fail(
+            row,
+            f"{column.name} is {column[row]!r}, which is not a number; pass numbers",
+        )
     is_bad = numbers.is_nan() if value == "score" else ~numbers.is_finite()
     row = first_true(is_bad)
     if row is not None:
@@ -267,7 +269,7 @@ def are_wide(numbers: "pl.Series") -> bool:
 
 
 def same_in_float64(integers: Iterable[int]) -> int | None:
-    """Returns the first integer that float64 rounds to the number of an earlier one."""
+    """Returns the first integer that equals an earlier, other integer in float64."""
     known: dict[float, int] = {}
     for integer in integers:
         if known.setdefault(float(integer), integer) != integer:
@@ -276,7 +278,7 @@ def same_in_float64(integers: Iterable[int]) -> int | None:
 
 
 def first_repeat(frame: "pl.DataFrame") -> int | None:
-    """Returns the index of the first row that repeats the ids of an earlier one, or None.
+    """Returns the index of the first row that repeats the ids of an earlier row, or None.
 
     Subtopics count as ids. Plain scores have no query ids, so they do not repeat.
     """
@@ -384,7 +386,11 @@ def rows_of_lists(
             fail(0, f"{name} is {frame[name].dtype}; pass lists, as in doc_id")
         row = first_true(frame[name].is_null() | (frame[name].list.len() != sizes))
         if row is not None:
-            fail(row, f"{name} is missing, or its length differs from the other list")
+            fail(
+                row,
+                f"{name} is missing, or its length differs from the other list; pass two "
+                "lists of the same length",
+            )
     frame = frame.with_columns(queries).with_row_index("row")
     rows = frame.explode("doc_id", value, empty_as_null=False)
     documents = cleaned(
@@ -402,10 +408,10 @@ def rows_of_lists(
 
 
 def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
-    """Returns a run of documents from a run of chunks: each has its best chunk's score.
+    """Returns a run of documents: each document has the score of its best chunk.
 
     Args:
-        run: The run, checked.
+        run: The run of chunks, checked.
         document: See `join`.
 
     Raises:
@@ -421,8 +427,8 @@ def by_documents(run: "pl.DataFrame", document: DocumentOf) -> "pl.DataFrame":
         unknown = [chunk for chunk in chunks if chunk not in document]
         if unknown:
             raise ValueError(
-                f"document has no entry for {unknown[0]!r}, a document of the run; "
-                "pass a dict with all documents of the run, or a function"
+                f"document has no entry for {unknown[0]!r}, a chunk in the run; "
+                "pass a dict with all chunks of the run, or a function"
             )
         document = document.__getitem__
     elif not callable(document):
@@ -458,9 +464,9 @@ def remarks_on_ranks(run: "pl.DataFrame") -> list[str]:
     return [
         f"scores rise with the ranks beside them in {rising.height} of "
         f"{rising.height + num_falling} pairs of neighbouring rows, as in query "
-        f"{rising['query_id'][0]!r}; scores alone determine the order, higher ones first: "
-        "negate scores that are distances, or leave them out of a frame, so that its "
-        "ranks are read"
+        f"{rising['query_id'][0]!r}, but only scores determine the order, and higher "
+        "scores rank first; negate scores that are distances, or leave them out of a "
+        "frame, so that its ranks are read"
     ]
 
 
@@ -516,5 +522,5 @@ def remarks_on_lists(judged: "pl.DataFrame", run: "pl.DataFrame") -> list[str]:
         queries = rows["query_id"].filter(has_problem).unique(maintain_order=True)
         if len(queries):
             count = f"{len(queries)} of {rows['query_id'].n_unique()} lists"
-            texts.append(f"in {count}, such as that of {queries[0]!r}, {problem}")
+            texts.append(f"in {count}, such as the list of {queries[0]!r}, {problem}")
     return texts

@@ -49,12 +49,12 @@ def frame_of(
             `{query: {document: number}}`, or lists of documents, by query or by position.
             Columns have names that `known_columns` finds.
         value: The column of numbers: "relevance" or "score".
-        duplicates: Which row stays if a query has several rows of a document.
+        duplicates: Which row is kept if a query has several rows of a document.
 
     Raises:
         TypeError: if `data` is anything else.
-        ValueError: if `data` lacks a column or has one twice; with the row, or the query
-            and the document of a dict, if an id or number is missing or wrong, or a
+        ValueError: if `data` lacks a column or has a column twice; with the row, or the
+            query and the document of a dict, if an id or number is missing or wrong, or a
             document repeats.
     """
 
@@ -74,7 +74,7 @@ def frame_of(
     if not has_lists:
         ranks = raw.select(name for name in raw.columns if name == "rank")
         frame = frames.cleaned(frame, value, fail).with_columns(ranks)
-    # A frame from `read_run` has no repeats, but the caller may have joined it to another.
+    # A frame from `read_run` has no repeats, but the caller may have joined two frames.
     are_keys = isinstance(data, Mapping) and not has_lists
     is_distinct = are_keys or "repeated" in frame.columns
     row = None if is_distinct else frames.first_repeat(frame)
@@ -96,12 +96,12 @@ def frame_of(
 def _raw_frame(
     name: str, data: Any, value: frames.ValueColumn
 ) -> tuple["pl.DataFrame", bool]:
-    """Returns the columns of `data`, unchecked, and whether the scores are ranks."""
+    """Returns the unchecked columns of `data`, and True if the scores are ranks."""
     columns: dict[str, object]
     names: Sequence[object] = ()
     has_ranks = False
     if (column_names := getattr(data, "column_names", None)) is not None:
-        _check_names(name, column_names)  # before polars renames one that repeats
+        _check_names(name, column_names)  # before polars renames a name that repeats
     data = inputs.as_frame(data, "jrm.join")
     if isinstance(data, pl.Series):
         data = data.to_list()
@@ -137,13 +137,16 @@ def _raw_frame(
         try:
             known = frames.known_columns(names, value)
         except ValueError as error:
-            raise ValueError(f"{name}: {error}; drop the others") from error
+            raise ValueError(
+                f"{name}: {error}; keep only the columns to read"
+            ) from error
         has_ranks = frames.is_rank(known[:3][-1])
         is_plain = name == "run" and known[0] not in names  # plain scores
         missing = [column for column in known[is_plain:] if column not in names]
         if missing:
             raise ValueError(
-                f"{name} has no column {missing[0]!r}, only {listed(names)}; rename it"
+                f"{name} has no column {missing[0]!r}, only {listed(names)}; rename the "
+                "column that holds it"
             )
         standard = frames.standard_names(value, len(known))
         present = dict(zip(standard, known, strict=True))
@@ -163,7 +166,8 @@ def _raw_frame(
     frame = pl.DataFrame([frames.series(name, *column) for column in columns.items()])
     if value not in frame.columns and not frames.is_listed(frame):
         raise ValueError(
-            f"{name} has no column {value!r}, only {listed(names)}; rename it"
+            f"{name} has no column {value!r}, only {listed(names)}; rename the column "
+            "that holds it"
         )
     return frame, has_ranks
 
@@ -180,7 +184,7 @@ def is_table(rows: Sequence[Any]) -> bool:
 
 
 def _scored(entry: Any, value: frames.ValueColumn) -> tuple[Any, Any] | None:
-    """Returns the id and the number of an entry of a list, or None if it lacks either.
+    """Returns the id and the number of an entry of a list, or None if one is missing.
 
     >>> _scored(("d7", np.float32(0.5)), "score"), _scored("d7", "score")
     (('d7', 0.5), None)
@@ -374,7 +378,7 @@ def join(
 
     A list holds the documents that the run retrieved, with their scores, and with the label
     0 if they were not judged. It also holds the documents that were judged but not
-    retrieved. These have no rank, but metrics count the relevant documents among them.
+    retrieved. Such documents have no rank, but metrics count the relevant ones.
 
     Scores are compared as float64, so doubles that are equal only in float32 do not tie.
     Integer scores of any size are compared as integers.
@@ -412,7 +416,7 @@ def join(
             explains; or "trec", the document with the last id, by its UTF-8 bytes, ranks
             first, as in trec_eval. Version 10 of trec_eval compares doubles, as this
             function does. Version 9, which pytrec_eval contains, first rounds scores to
-            float32; round the scores of the run in the same way to get its order.
+            float32; to get the order of version 9, round the run's scores to float32.
         condensed: If True, documents that were not judged leave the run, so that later
             documents move up, as under `trec_eval -J` (condensed lists). Documents with a
             relevance below 0 count as not judged. Missing queries are determined, and
@@ -424,13 +428,16 @@ def join(
             "error", or keep the "first" or the "last" row or, in judgements, the "max"
             relevance.
         document: For runs of chunks, a function or a dict from the id of a chunk to the id
-            of its document. Only the best chunk of a document stays, and chunks may repeat.
-        exclude_self: If True, a document leaves the list of the query that has its id, for
-            example if queries are documents of the corpus. It then counts as neither
-            retrieved nor judged, and leaves before `depth` and `condensed` are applied.
-        item_columns: By name, properties of all documents, such as their prices, for
-            metrics that read them: a dict, a Series or a frame by document. If a column
-            lacks a document of either side, metrics that read the column raise ValueError.
+            of its document. Only the best chunk of a document is kept, and chunks may
+            repeat.
+        exclude_self: If True, a document is removed from the list of the query with the
+            same id, for example if queries are documents of the corpus. It then counts as
+            neither retrieved nor judged, and is removed before `depth` and `condensed` are
+            applied.
+        item_columns: A dict from names to properties of all documents, such as prices, for
+            metrics that read them. Each property is a dict, a Series or a frame keyed by
+            document. If a document of qrels or run is missing from a column, metrics that
+            read the column raise ValueError.
 
     It warns of probable mistakes, which `Joined.remarks` also holds: ids that never match,
     judgements that all lie below the `relevance_threshold` 1, and lists that are empty or
@@ -506,13 +513,13 @@ def _judged_run_of(
     """Checks the arguments of `join`, and finds the judged documents in the run.
 
     Raises:
-        ValueError: if either is empty; see `frame_of`.
+        ValueError: if judgements or run are empty; see `frame_of`.
         TypeError: see `frame_of`.
     """
     judged = frame_of("qrels", qrels, "relevance", duplicates)
     run_duplicates = "error" if duplicates == "max" else duplicates
     if document is not None and run_duplicates == "error":
-        run_duplicates = "max"  # The best chunk of a document stays in any case.
+        run_duplicates = "max"  # Only the best chunk of a document is kept in any case.
     retrieved = frame_of("run", run, "score", run_duplicates)
     # A dict of queries without documents is a run that has found nothing.
     is_run = retrieved.height or (isinstance(run, Mapping) and run)

@@ -1,4 +1,4 @@
-"""`Joined`: metrics of every query, most of them from the places of judged documents alone.
+"""`Joined`: metrics of every query, most of them from the ranks of judged documents alone.
 
 Metrics that need all documents read packed lists, which are made on first use.
 """
@@ -48,19 +48,19 @@ class Places(NamedTuple):
 
     starts: np.ndarray  # [lists + 1], where the documents of each list begin and end
     relevance: np.ndarray  # [documents]
-    retrieved: np.ndarray  # [documents] bool, True if it has a rank
-    above: np.ndarray  # [documents] int32, how many rank strictly above its tie group
-    tied: np.ndarray  # [documents] int32, how many tie with it, itself included
+    retrieved: np.ndarray  # [documents] bool, True if the document has a rank
+    above: np.ndarray  # [documents] int32, how many rank strictly above the tie group
+    tied: np.ndarray  # [documents] int32, the size of the document's tie group
     num_retrieved: np.ndarray  # [lists] int32
     rows: np.ndarray = np.zeros(0, int)  # [documents], rows of the judgements, if known
-    middle: np.ndarray = np.zeros(0)  # [documents], their mean places, from 0
+    middle: np.ndarray = np.zeros(0)  # [documents], the mean rank if tied, from 0
 
 
 class Joined:
     """Judgements and a run; made by `join`.
 
     There is a list for every query of the judgements, in the order of first appearance.
-    `evaluate` and `measure` compute most metrics from the places of the judged documents
+    `evaluate` and `measure` compute most metrics from the ranks of the judged documents
     alone, which are counted on the host. The arrays of all documents are made on first use:
     they have an item for each judged or retrieved document of a query. Items are in the
     order of the lists, but not sorted within a list. The last items are padding, with mask
@@ -121,12 +121,12 @@ class Joined:
         return [remarks.reversed_scores(where)]
 
     def reads_hash(self, bound: Bound) -> bool:
-        """True if a metric reads tied documents in an order by hash."""
+        """True if a metric reads tied documents in the order of a hash."""
         return self._ties != "trec" and bound.tie_reading == "order"
 
     @property
     def labels(self) -> np.ndarray:
-        """`[items]`, the relevance; 0 if it is below 0 or unknown.
+        """`[items]`, the relevance; 0 if the relevance is below 0 or unknown.
 
         The dtype is int32, or float32 if a relevance is not an integer or exceeds int32.
         """
@@ -162,7 +162,10 @@ class Joined:
 
     @functools.cached_property
     def _columns_by_document(self) -> dict[str, np.ndarray]:
-        """The item columns, also as metrics prepare them, each `[items, …]` float32."""
+        """The item columns and the columns that metrics prepare from them, as a dict.
+
+        Each is `[items, …]` float32.
+        """
         doc_ids, columns = self.doc_ids, {}
         is_text, exists = doc_ids.dtype == pl.String, doc_ids.is_not_null()
         for name, (labels, values) in self._item_columns.items():
@@ -203,12 +206,12 @@ class Joined:
         return self._packed.doc_ids
 
     def arguments(self, metrics: Metrics | None = None) -> dict[str, Any]:
-        """Returns the arguments of `rank`, `evaluate` or a metric, by name.
+        """Returns a dict of the arguments of `rank`, `evaluate` or a metric.
 
         Args:
-            metrics: The metrics to evaluate: `columns` then holds only the columns that
-                these metrics read, because `evaluate` refuses others, and item columns are
-                prepared. None returns all columns, for `rank`.
+            metrics: The metrics to evaluate. `columns` then holds only the columns that
+                these metrics read, because `evaluate` refuses other columns, and item
+                columns in their prepared form. None returns all columns, for `rank`.
 
         Raises:
             ValueError: if two of the metrics prepare an item column in different ways.
@@ -226,8 +229,8 @@ class Joined:
                     > 1
                 ):
                     raise ValueError(
-                        f"these metrics read {name!r} prepared in several ways; pass one "
-                        "of them, or call .evaluate(metrics) of the Joined"
+                        f"these metrics prepare {name!r} in several ways; pass one of the "
+                        "metrics at a time, or call .evaluate(metrics) of the Joined"
                     )
                 columns[name] = self._columns_by_document[key]
         names = ("labels", "scores", "mask", "retrieved", "list_weights")
@@ -239,15 +242,15 @@ class Joined:
     ) -> dict[str, per_list.PerList]:
         """Computes several metrics of every query.
 
-        Most metrics need only the places of the judged documents, so few programs are
+        Most metrics need only the ranks of the judged documents, so few programs are
         compiled and little is computed. Other metrics, such as `tau`, or `inst` if
         documents tie, rank all documents, as `jax_rank_metrics.evaluate` does.
 
         Args:
             metrics: As for `jax_rank_metrics.evaluate`.
             list_weights: `[num_segments]`, the weight of each query in means, at least 0;
-                or a Series, a dict or a frame by query. Queries that do not count keep the
-                weight 0.
+                or a Series, a dict or a frame keyed by query. Queries that do not count
+                keep the weight 0.
 
         Returns:
             A dict from each name, as typed, to its values `[num_segments]`, or
@@ -268,7 +271,7 @@ class Joined:
                 "pass judgements of format='subtopics'"
             )
         # Item columns also describe documents without a judgement, so metrics that read
-        # them need more than the places of judged documents.
+        # item columns need more than the ranks of judged documents.
         item_readers = [bound.name for bound in bounds if bound.spec.item_columns]
         readers = [*topic_readers, *item_readers]
         readers_of_places = tuple(
@@ -329,10 +332,10 @@ class Joined:
             list_weights: See `measure`.
 
         Returns:
-            An `Evaluation`: the states of `evaluate` by the names of metrics, with the
-            lists of `measure`, `query_ids`, `signature`, and `remarks`, which also name
-            metrics that read tied documents in one order. Its `retrieved_ids` are empty,
-            `[queries, 0]`, because `doc_ids` holds the documents of all queries.
+            An `Evaluation` with the states of `evaluate`, the lists of `measure`,
+            `query_ids`, `signature`, and `remarks`, which also name metrics that read tied
+            documents in one order. Its `retrieved_ids` are empty, `[queries, 0]`, because
+            `doc_ids` holds the documents of all queries.
 
         Raises:
             ValueError: as `evaluate`.
@@ -411,7 +414,7 @@ class Joined:
     def relevant_ranks(
         self, query: str | int, relevance_threshold: types.Number | None = None
     ) -> dict[str | int, float]:
-        """Returns the rank of every relevant document of a query, by its id, best first.
+        """Returns a dict from the relevant documents of a query to ranks, best first.
 
         Ranks count from 1. A document that ties has the mean rank of its tie group. A
         document that was not retrieved has the rank inf.
@@ -435,9 +438,9 @@ class Joined:
     def relevant_ranges(
         self, query: str | int, relevance_threshold: types.Number | None = None
     ) -> dict[str | int, tuple[float, float]]:
-        """Returns the first and last rank that each relevant document may have, by its id.
+        """Returns a dict from relevant documents to the first and last possible rank.
 
-        They differ if the document ties. `relevant_ranks` returns their means.
+        The two ranks differ if the document ties; `relevant_ranks` returns their mean.
         """
         places, (indices, ids) = self._places, self._ids
         rows = slice(*places.starts[indices[query] :][:2])
@@ -450,7 +453,7 @@ class Joined:
 
     @functools.cached_property
     def _ids(self) -> "tuple[dict[str | int, int], pl.Series]":
-        """The index of each query by its id, and the ids of the rows of judgements."""
+        """A dict from queries' ids to indices, and the documents of judgements' rows."""
         indices = {query: index for index, query in enumerate(self.query_ids)}
         return indices, self._run.judged.doc_ids
 
@@ -520,7 +523,7 @@ class Digests(NamedTuple):
     """Digests that tell whether judgements and rankings equal the ones of a saved file."""
 
     judgements: str
-    rankings: dict[str, str]  # by query, the digest of its documents in rank order
+    rankings: dict[str, str]  # from queries to digests of documents in rank order
 
 
 def digests_of(joined: Joined) -> Digests:
@@ -533,7 +536,7 @@ def _digest(text: str) -> str:
 
 
 def keep_first(run: judged_run.JudgedRun, depth: int) -> judged_run.JudgedRun:
-    """Returns the run with the first documents of each list; the last id of a tie is first.
+    """Returns the run with the first documents of each list; in a tie, last ids come first.
 
     Args:
         run: Judgements and a run.
@@ -557,7 +560,7 @@ def without_ties(run: judged_run.JudgedRun) -> judged_run.JudgedRun:
 
 
 def _in_definite_order(run: judged_run.JudgedRun) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the rows of the run, list after list in rank order, and their places.
+    """Returns the rows of the run, list after list in rank order, and ranks from 0.
 
     Documents with equal scores are in the order of trec_eval.
     """
@@ -701,17 +704,18 @@ def measure_places(
     list_weights: np.ndarray,
     query_ids: "Sequence[object] | pl.Series",
 ) -> dict[str, per_list.PerList]:
-    """Computes the metrics that need only the places of judged documents.
+    """Computes the metrics that need only the ranks of judged documents.
 
     Args:
         bounds: The metrics.
-        places: The places of all judged documents.
+        places: The ranks of all judged documents.
         list_weights: `[lists]`.
         query_ids: The id of each list, for messages.
 
     Returns:
-        Values by name, as NumPy arrays. Metrics that read other documents are left out,
-        because they give these documents a value, or need an order of tied documents.
+        A dict from names of metrics to values, as NumPy arrays. Metrics that read other
+        documents are left out: metrics that give these documents a value, or that need an
+        order of tied documents.
 
     Raises:
         ValueError: if a metric reads a column other than `COLUMNS`; if a gain overflows.
@@ -732,7 +736,7 @@ def measure_places(
             *map(block.per_list, list_columns),
         )
         documents = jax.device_put((block.exists, *arrays))
-        if not parts:  # One block is enough, because needs do not depend on its shape.
+        if not parts:  # What metrics need does not depend on the shape of the block.
             shapes = tuple(
                 jax.ShapeDtypeStruct(array.shape, array.dtype) for array in documents
             )
@@ -769,7 +773,7 @@ def values_of(
     bounds: tuple[Bound, ...],
     query_ids: "Sequence[object] | pl.Series",
 ) -> dict[str, per_list.PerList]:
-    """Returns the values of metrics by name; raises if a query is refused or overflows."""
+    """Returns a dict of metrics' values; raises if a query is refused or overflows."""
     raise_refused(reading.refused)
     if reading.overflowing is not None and np.any(reading.overflowing):
         first = query_ids[int(np.argmax(reading.overflowing))]
@@ -816,13 +820,13 @@ def _readable(
     max_ranks: int,
     documents: tuple[jax.ShapeDtypeStruct, ...],
 ) -> tuple[Bound, ...]:
-    """Returns the metrics that can be read from places, found by tracing them.
+    """Returns the metrics that need only ranks; traces the metrics to find out.
 
     Args:
         bounds: The metrics.
         ties: See `_measure_block`.
         max_ranks: See `_measure_block`.
-        documents: The shapes and dtypes of its arrays.
+        documents: The shapes and dtypes of the arrays of `_measure_block`.
     """
     try:
         # This costs little, because JAX keeps the trace for the call that follows.

@@ -56,7 +56,7 @@ class JudgedRun(NamedTuple):
     judged: GroupedRows  # list after list
     retrieved: GroupedRows
     retrieved_rows: np.ndarray  # [judged rows], the document's row in the run, or −1
-    is_answered: np.ndarray  # [lists] bool, True if the run has a list, even if empty
+    is_answered: np.ndarray  # [lists] bool, True if the run has a list, maybe empty
     subtopics: np.ndarray | None = None  # [judged rows, topics] bool
     collides: np.ndarray | None = None  # [lists] bool; see `collides` of remarks
     remarks: tuple[str, ...] = ()  # see `remarks_on_lists`
@@ -89,7 +89,7 @@ class JudgedRun(NamedTuple):
         )
 
     def with_float32_scores(self) -> "JudgedRun":
-        """Returns the same with scores rounded to float32, infinite beyond its range."""
+        """Returns a copy with scores in float32; scores beyond its range are infinite."""
         with np.errstate(over="ignore"):
             values = self.retrieved.values.astype(np.float32).astype(np.float64)
         retrieved = self.retrieved._replace(values=order_on_host.comparable(values))
@@ -114,7 +114,8 @@ def find_judged(
         run: The run, as `frame_of` or `read` returns it.
         ties: See `join`. Integers that float64 cannot distinguish tie only under "trec".
         repeats: Whether to keep documents that occur earlier in a ranked list.
-        exclude_self: Whether to remove documents with the id of their query from both.
+        exclude_self: Whether to remove documents with the id of their query from judgements
+            and run.
 
     Raises:
         ValueError: if plain scores come with `exclude_self`, or without a score for each
@@ -155,14 +156,15 @@ def find_judged(
         )
         if not (judged["doc_id"].has_nulls() or run["doc_id"].has_nulls()):
             remarks.append(
-                "no document has the id of its query; exclude_self removed no document"
+                "no document has the id of its query, so exclude_self removed no document; "
+                "leave it out, or write ids of queries and documents in the same way"
             )
     queries = judged["query_id"].unique(maintain_order=True)
     empty = run["query_id"].filter(run["doc_id"].is_null())
     run = run.drop_nulls("doc_id")
     if judged["doc_id"].has_nulls():
         # If the run has no document of a query either, keep the null document as an
-        # unjudged item, so that the query counts like others with nothing relevant.
+        # unjudged item, so that the query counts like other queries with nothing relevant.
         has_documents = pl.col("query_id").is_in(run["query_id"].implode())
         judged = judged.filter(
             pl.col("doc_id").is_not_null() | ~has_documents
@@ -243,9 +245,9 @@ def _with_query_ids(judged: "pl.DataFrame", run: "pl.DataFrame") -> "pl.DataFram
     """Returns plain scores with the query ids of the judgements, row by row."""
     if not run["doc_id"].equals(judged["doc_id"]):
         raise ValueError(
-            f"run has {run.height} scores without query_id, and qrels {judged.height} "
-            "items with it; pass a score for each item of an svmlight file, or a column "
-            "query_id"
+            f"run has {run.height} scores without query_id, which do not belong to the "
+            f"{judged.height} items of qrels; pass a score for each item of an svmlight "
+            "file, or a run with the column query_id"
         )
     return run.with_columns(judged["query_id"])
 
@@ -331,7 +333,7 @@ def pack(run: JudgedRun) -> PackedItems:
         return array
 
     def by_item(values: np.ndarray) -> np.ndarray:
-        """Returns the values of judged documents by item; other items have 0."""
+        """Returns a value for each item: 0 for items that were not judged."""
         array = np.zeros((size, *values.shape[1:]), values.dtype)
         array[item_of_judged] = values
         return padded(array)

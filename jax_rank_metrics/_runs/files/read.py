@@ -212,7 +212,9 @@ def read(
         try:
             return frames.known_columns(names, value, format in _OF_LISTS)
         except ValueError as error:
-            raise ValueError(f"{source}: {error}; pass columns=") from error
+            raise ValueError(
+                f"{source}: {error}; name the columns by columns="
+            ) from error
 
     if format == "parquet":
         parsed = columnar.parquet(source, choose)
@@ -250,7 +252,7 @@ def read(
             raise _empty_error(source, value)
         return parsed.frame.drop("rank", strict=False) if keeps_lists else rows, None
     if value not in parsed.frame.columns:
-        cure = f"pass columns= of query, document and {value}"
+        cure = f"name the columns of query, document and {value} by columns="
         parsed.fail(0, f"doc_id is not a list; {cure}")
     for remark in frames.remarks_on_ranks(parsed.frame):
         warnings.warn(f"{source}: {remark}", stacklevel=4)
@@ -274,8 +276,8 @@ def _without_repeats(
 
     Args:
         parsed: The rows of the file, for messages.
-        frame: The same, after `cleaned`.
-        row: The first row that repeats an earlier one.
+        frame: The same rows, after `cleaned`.
+        row: The first row that repeats an earlier row.
         duplicates: See `read_qrels`.
         value: "relevance" for judgements, "score" for a run.
 
@@ -292,7 +294,7 @@ def _without_repeats(
         if all(map(text.QRELS.is_form_of, lines)):
             if len({line.split()[1] for line in lines}) > 1:
                 cure = (
-                    "as the second field differs, these may be judgements of subtopics; "
+                    "the second field differs, so these may be judgements of subtopics; "
                     "pass format='subtopics'"
                 )
     subtopic_text = f" of subtopic {subtopics[0]!r}" if subtopics else ""
@@ -330,6 +332,6 @@ def _check_columns(
     if count not in counts or len({*columns}) != count:
         subtopic = ", and perhaps of the subtopic" if value == "relevance" else ""
         raise ValueError(
-            f"columns is {columns!r}; pass three names, of query, document "
+            f"columns is {columns!r}; pass three names: the columns of query, document "
             f"and {value}{subtopic}"
         )

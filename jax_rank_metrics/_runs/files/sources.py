@@ -1,4 +1,4 @@
-"""The bytes of a file: opened, unpacked, and quoted in messages."""
+"""Opens files, unpacks their bytes, and quotes lines in messages."""
 
 import gzip
 import io
@@ -45,8 +45,8 @@ class Source(NamedTuple):
         """Returns the source for a path, or for a file that is open already.
 
         Raises:
-            TypeError: if it is neither. If the file is open as text, opening the source
-                raises TypeError.
+            TypeError: if `file` is neither a path nor an open file. If the file is open as
+                text, opening the source raises TypeError.
         """
         if not callable(getattr(file, "read", None)):
             if isinstance(file, str | PathLike):
@@ -129,7 +129,7 @@ def decompressed(source: Source, data: bytes) -> bytes:
                 data = file.read(limit + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(
-                f"{source}: truncated or corrupt gzip file ({error})"
+                f"{source}: is a truncated or corrupt gzip file ({error}); copy it anew"
             ) from error
     else:
         data = _unpack_zstd(source, data, limit)
@@ -159,7 +159,9 @@ def _unpack_zstd(source: Source, data: bytes, limit: int) -> bytes:
         failure = library.ZstdError
 
     def corrupt(reason: str) -> ValueError:
-        return ValueError(f"{source}: truncated or corrupt zstd file ({reason})")
+        return ValueError(
+            f"{source}: is a truncated or corrupt zstd file ({reason}); copy it anew"
+        )
 
     parts, size, start, decompressor = [], 0, 0, None
     # Unpack in pieces, so that unpacking can stop at the limit. A piece unpacks to some
@@ -203,8 +205,8 @@ def check_line_ends(source: Source, data: bytes) -> None:
     if match is not None:
         line = data.count(b"\n", 0, match.start()) + 1
         raise ValueError(
-            f"{source}, {quote_line(line, data)}: a carriage return inside the line; end "
-            "lines with \\n or \\r\\n"
+            f"{source}, {quote_line(line, data)}: has a carriage return inside the line; "
+            "end lines with \\n or \\r\\n"
         )
 
 
@@ -221,4 +223,7 @@ def quote_line(line: int, data: bytes) -> str:
 
 def half_character(error: UnicodeEncodeError) -> str:
     """Returns why an id is refused: it holds half a surrogate pair, which is not UTF-8."""
-    return f"the id {error.object[:MAX_SHOWN]!r} holds half a surrogate pair"
+    return (
+        f"the id {error.object[:MAX_SHOWN]!r} holds half a surrogate pair; write whole "
+        "characters"
+    )

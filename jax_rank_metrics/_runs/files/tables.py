@@ -1,4 +1,4 @@
-"""Tables of scored items, of any library or format, as frames of checked columns."""
+"""Reads tables of scored items, of any library or format, as frames of checked columns."""
 
 import collections
 import glob
@@ -17,7 +17,7 @@ from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._runs.files import frames, join, read, sources
 from jax_rank_metrics._runs.files.frames import pl
 
-# The columns that are read if a call does not name one.
+# The names of columns that are read if a call names no column.
 _NAMES = {
     "list": "query query_id qid session session_id user user_id group list".split(),
     "label": "label relevance rel grade click clicked target".split(),
@@ -35,8 +35,8 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 MAX_WHOLE = 20_000_000  # rows of files that are read at once
 PART = 2**20  # rows to collect before a part is yielded
 
-# The column of each argument, such as "list", and of each entry of `columns`. None means
-# one of the names in _NAMES.
+# A dict from arguments, such as "list", and from entries of `columns` to names of columns.
+# None means one of the names in _NAMES.
 Roles = Mapping[str, str | None]
 
 
@@ -44,8 +44,8 @@ class _Rows(NamedTuple):
     """Unchecked rows of a table, whose columns have the names of arguments."""
 
     frame: "pl.DataFrame"
-    names: dict[str, str]  # the column names in the table, by argument
-    where: str  # the table, for messages
+    names: dict[str, str]  # from arguments to the names of columns in the table
+    where: str  # the name of the table, for messages
     first: int = 0  # the number of the first row
 
 
@@ -85,7 +85,7 @@ def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataF
 def _rows_of(
     source: Any, roles: Roles, is_sorted_here: bool
 ) -> tuple[Iterable[_Rows], float]:
-    """Returns the rows of a source, and the number of rows up to which it is read whole."""
+    """Returns the rows of a source, and up to how many rows the source is read whole."""
     entries = source if isinstance(source, (list, tuple)) and source else [source]
     if all(isinstance(path, (str, PathLike)) for path in entries):
         paths = [path for entry in entries for path in _paths(entry)]
@@ -126,12 +126,14 @@ def _rows_of_frame(where: str, data: Any, roles: Roles) -> _Rows:
     try:
         frame = pl.DataFrame([frames.series(where, *pair) for pair in columns.items()])
     except pl.exceptions.ShapeError as error:
-        raise ValueError(f"{where}: columns differ in length ({error})") from error
+        raise ValueError(
+            f"{where}: columns differ in length ({error}); pass columns of one length"
+        ) from error
     return _Rows(frame, names, where)
 
 
 def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
-    """Returns the column of each argument; raises if a table lacks one."""
+    """Returns a dict from arguments to columns; raises if a table lacks a column."""
     names = {}
     for role, name in roles.items():
         if not isinstance(name, str) and (name is not None or role not in _NAMES):
@@ -165,7 +167,7 @@ def _paths(path: Any) -> list[Path]:
     else:
         return [folder]
     if not files:
-        raise ValueError(f"source: there is no table at {path}; pass a path of one")
+        raise ValueError(f"source: there is no table at {path}; pass a table's path")
     return files
 
 
@@ -178,15 +180,15 @@ def _format_of(path: Path) -> str | None:
 def _rows_of_files(
     paths: Sequence[Path], roles: Roles, is_sorted_here: bool
 ) -> Iterator[_Rows]:
-    """Yields the rows of files; if asked, sorted by list, out of core if polars can."""
+    """Yields the rows of files; if asked, sorted by polars, outside of memory if it can."""
     scans, where = [], ""
     try:
         for path in paths:
             where = str(path)
             if (scan := _SCANS.get(str(_format_of(path)))) is None:
                 raise ValueError(
-                    f"{path}: no extension of a table; pass a file called .parquet, .csv, "
-                    ".tsv, .jsonl or .arrow, or a frame"
+                    f"{path}: has no extension of a table; pass a file that ends in "
+                    ".parquet, .csv, .tsv, .jsonl or .arrow, or a frame"
                 )
             names = _names(where, scan(path).collect_schema().names(), roles)
             chosen = {role: pl.col(name) for role, name in names.items()}
@@ -201,7 +203,10 @@ def _rows_of_files(
                 yield _Rows(frame, names, where, first)
                 first += frame.height
     except pl.exceptions.PolarsError as error:
-        raise ValueError(f"{where}: cannot be read as a table ({error})") from error
+        raise ValueError(
+            f"{where}: cannot be read as a table ({error}); pass a file whose content fits "
+            "its extension"
+        ) from error
 
 
 def _checked(rows: _Rows) -> "pl.DataFrame":
@@ -251,7 +256,9 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
     labels = numbers(labels, "relevance", exists)
     row = frames.first_true(labels.cast(pl.Float64) > np.finfo(np.float32).max)
     if row is not None:
-        fail(row, f"{labels.name} is {labels[row]}, beyond float32")
+        fail(
+            row, f"{labels.name} is {labels[row]}, beyond float32; pass smaller labels"
+        )
     exists &= (labels >= 0).fill_null(False)
     columns["label"] = labels.set(~exists, None)
     has_rank = exists & columns.get("retrieved", True)
@@ -304,7 +311,7 @@ class _Seen:
         self._digests: list[np.ndarray] = []
 
     def add(self, ids: "pl.Series") -> None:
-        """Adds the lists of a part; raises if one of them has ended before."""
+        """Adds the lists of a part; raises if a list has ended in an earlier part."""
         lists = ids.rle().struct.field("value")
         digests = lists.hash().to_numpy()
         new, first = np.unique(digests, return_index=True)

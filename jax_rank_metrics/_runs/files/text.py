@@ -47,8 +47,8 @@ class Form(NamedTuple):
     # The column of each field, or None if it is not read; empty if the number of fields
     # varies.
     fields: tuple[str | None, ...] = ()
-    # Lines that match `pattern`, but whose fields are shifted or merged: a pattern of such
-    # lines, and the reason why they are refused.
+    # Pairs of a pattern and a reason. Lines that match `pattern` and also this pattern are
+    # refused for this reason: their fields are shifted or merged.
     refused: tuple[tuple[str, str], ...] = ()
     # Turns the columns into ids and a relevance or score, if they are something else.
     finish: Callable[[ParsedRows], ParsedRows] | None = None
@@ -119,7 +119,7 @@ RUN = Form.of(
     "query Q0 document rank score tag",
     query="query_id", document="doc_id", rank="rank", score="score",
 )  # fmt: skip
-_MERGED_LINES = "two lines in one; put a newline between them"
+_MERGED_LINES = "seems to be two lines in one; put a newline between them"
 RUN = RUN._replace(
     refused=(
         # If a newline is lost, `pattern` reads the first of two lines, and takes the second
@@ -292,7 +292,7 @@ def _matched_fields(source: sources.Source, data: bytes, form: Form) -> ParsedRo
         cure = ""
         if form is RUN and MSMARCO.is_form_of(lines["text"][row]):
             cure = "; pass format='msmarco' if its third field is a rank"
-        parsed.fail(row, f"not of the form `{form.description}`{cure}")
+        parsed.fail(row, f"is not of the form `{form.description}`{cure}")
     for pattern, reason in form.refused:
         row = first_true(lines["text"].str.contains(pattern))
         if row is not None:
@@ -310,7 +310,7 @@ def _matched_fields(source: sources.Source, data: bytes, form: Form) -> ParsedRo
 
 
 def read_weights(source: sources.Source) -> dict[str, float]:
-    """Returns the weight of each query, by its id.
+    """Returns a dict from the id of each query to its weight.
 
     Lines hold a query and its weight, separated by white space or a comma. Blank lines are
     skipped. A first line whose second field is not a number is skipped as a header.
@@ -336,7 +336,7 @@ def read_weights(source: sources.Source) -> dict[str, float]:
         elif not 0 <= weight < math.inf:
             problem = "pass finite weights of at least 0"
         elif query in weights:
-            problem = f"query {query!r} has a weight already"
+            problem = f"query {query!r} has a weight already; keep one of its lines"
         else:
             weights[query] = weight
             continue
