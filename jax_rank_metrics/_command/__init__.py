@@ -1,7 +1,7 @@
 """The commands `evaluate` and `gate`: their options, their metrics and their output.
 
     arguments.py    the options, their checks, the names of runs, and the words after -m,
-                    which may be sets of measures; without JAX, so that the error for a
+                    which may be sets of measures; imports no JAX, so that the error for a
                     wrong option comes at once
     measuring.py    from options to output: reads, measures, and writes notes on stderr
     request.py      metrics with the options of the whole call

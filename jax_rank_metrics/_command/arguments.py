@@ -1,6 +1,7 @@
 """The options of the command, and their checks, without importing JAX.
 
-Also names of runs, and the words after `-m`, which may be sets of measures.
+This module also makes the names of runs, and reads the words after `-m`, which may be sets
+of measures.
 """
 
 import math
@@ -22,7 +23,7 @@ _PER_QUERY_FORMATS: tuple[Format, ...] = ("text", "json", "csv", "trec")
 _COMPARISON_FORMATS = tuple(name for name in get_args(Format) if name != "trec")
 
 STDIN = Path("-")
-COLUMNS = ("list", "label", "score", "item")  # of tables, named by options
+COLUMNS = ("list", "label", "score", "item")  # columns of tables that options name
 
 DEFAULT = ("ndcg@10", "map", "mrr", "recall@100")
 
@@ -85,12 +86,15 @@ class CommandOptions(NamedTuple):
         """
         match = re.search(self.document or "", str(chunk))
         if match is None or not match[1]:
-            raise ValueError(f"--document {self.document} has no match in {chunk!r}")
+            raise ValueError(
+                f"--document {self.document} has no match in {chunk!r}; pass a pattern "
+                "with a match in every id of the run"
+            )
         return match[1]
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """The columns of scored tables that options name, by argument."""
+        """A dict from arguments to the columns of scored tables that options name."""
         return {name: self._asdict()[name] for name in COLUMNS}
 
     @property
@@ -101,7 +105,7 @@ class CommandOptions(NamedTuple):
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The path of each run, or scored table, by its name in the results."""
+        """A dict from names in the results to the paths of runs, or of scored tables."""
         runs = [self.qrels, *self.runs] if self.scored else self.runs
         names = run_names([Path("stdin") if path == STDIN else path for path in runs])
         return dict(zip(names, runs, strict=True))
@@ -123,7 +127,8 @@ class CommandOptions(NamedTuple):
         if len(names) != 1:
             relation = "may be any" if names else "is none"
             raise ValueError(
-                f"--baseline {self.baseline} {relation} of {', '.join(names or paths)}"
+                f"--baseline {self.baseline} {relation} of {', '.join(names or paths)}; "
+                "pass one of these names"
             )
         return names[0]
 
@@ -152,7 +157,7 @@ OPTIONS = {
 # In a message, the words in COLUMNS mean columns, but "label=" means the option.
 _PASSED = OPTIONS | {name: f"--{name}" for name in COLUMNS}
 ONLY_PYTHON = "undefined", "samples", "key", "ids", "sort"  # have no option
-_ELLIPSIS = "\0"  # takes the place of calls and arguments that only Python has
+_ELLIPSIS = "\0"  # replaces calls and arguments that only Python has
 _WORDS = re.compile(
     rf"""
     (?P<python> `? \b jrm [\w.]+ (?: \([^)]*\) )* | \b\w+\(…[^)]*\) | (?<!\w)\.mean\(.*?\) )
@@ -170,14 +175,14 @@ _WORDS = re.compile(
 
 
 def in_options(text: str, **options: str) -> str:
-    """Returns a message of the package with options of the command in place of arguments.
+    """Returns a message of the package with options of the command instead of arguments.
 
     If a part of the advice only works in Python, the message just says that Python allows
     more. Names of files and quoted values stay unchanged.
 
     Args:
         text: The message.
-        options: Further options, by argument.
+        options: Further options, keyed by argument.
 
     >>> in_options("q2 is missing; pass missing='zero' to count it; jrm.join(…) has more")
     'q2 is missing; pass --missing zero to count it; from Python, more is possible'
@@ -201,7 +206,7 @@ def in_options(text: str, **options: str) -> str:
 
 
 def note(text: str) -> None:
-    """Prints a message on stderr as one line, in the words of the command, after its name.
+    """Prints the command's name, and a message in the command's words, as a stderr line.
 
     Line breaks and other white space in the message become single spaces.
     """
@@ -247,7 +252,10 @@ def check(options: CommandOptions) -> None:
     metric_names(options.words, options.trec)
     for name in RUN_LINES:
         if name in options.words and options.format != "trec":
-            raise ValueError(f"-m {name} is a line of --format trec, not a metric")
+            raise ValueError(
+                f"-m {name} is a line of --format trec, not a metric; pass this format, or "
+                "leave the line out"
+            )
     for path in options.files:
         if path != STDIN:
             _check_file(path, options.words)
@@ -259,13 +267,13 @@ def check_gate(options: CommandOptions) -> None:
     if not options.words or len(options.paths) != runs:
         raise ValueError(
             "pass -m, a baseline and a candidate; or, if there is no baseline yet, the "
-            "candidate and --at-least, the mean that it must reach"
+            "candidate and --at-least, the mean that the candidate must reach"
         )
     check(options)
 
 
 def _check_file(path: Path, words: Sequence[str]) -> None:
-    """Raises FileNotFoundError if there is no file; the message may say to add -m."""
+    """Raises FileNotFoundError if there is no file; the message may advise to add -m."""
     try:
         path.stat()
     except FileNotFoundError as error:
@@ -289,12 +297,16 @@ def _check_choices(options: CommandOptions) -> None:
     ):
         if is_set and format not in formats:
             raise ValueError(
-                f"{option} goes with --format {', '.join(formats)}, not {format}"
+                f"{option} goes with --format {', '.join(formats)}, not {format}; pass one "
+                "of these formats"
             )
     if options.per_query and format == "csv" and (options.compare or options.signature):
-        raise ValueError("--format csv is one table; pass --per-query alone")
+        raise ValueError(
+            "--format csv is one table; pass --per-query alone, without --compare and "
+            "--signature"
+        )
     if options.compare and len(options.paths) < 2:
-        raise ValueError("--compare needs two runs or more")
+        raise ValueError("--compare needs two runs or more; pass another run")
     if options.scored and options.trec:
         raise ValueError(
             "--trec needs judgements and runs; leave out --trec or --scored"
@@ -304,12 +316,14 @@ def _check_choices(options: CommandOptions) -> None:
         raise ValueError(f"--{named[0]} names a column of tables; pass --scored, too")
     if options.complete and options.missing not in (None, "zero"):
         raise ValueError(
-            f"--complete and --missing {options.missing}; pass one of them"
+            f"--complete contradicts --missing {options.missing}; pass one of them"
         )
     try:
         has_group = options.document is None or re.compile(options.document).groups
     except re.error as error:
-        raise ValueError(f"--document {options.document}: {error}") from error
+        raise ValueError(
+            f"--document {options.document}: {error}; pass a regular expression"
+        ) from error
     if not has_group:
         raise ValueError(
             f"--document {options.document} has no group; put the part of an id that is "
@@ -334,7 +348,10 @@ def _check_plot(path: Path) -> None:
     """Raises ValueError if matplotlib cannot write a figure to this path."""
     optional.import_optional("matplotlib", "--plot", "plots")
     if not path.parent.is_dir():
-        raise ValueError(f"--plot {path}: there is no folder {path.parent}")
+        raise ValueError(
+            f"--plot {path}: there is no folder {path.parent}; pass a path in a folder "
+            "that exists"
+        )
     backends = optional.import_optional("matplotlib.backend_bases", "--plot", "plots")
     endings = backends.FigureCanvasBase.get_supported_filetypes()
     if path.suffix[1:].lower() not in endings:
@@ -373,7 +390,9 @@ def run_names(paths: Sequence[Path]) -> list[str]:
             names = ["/".join(path.parts[-depth:]) for path in candidates]
             if len({*names}) == len(names):
                 return names
-    raise ValueError(f"run {Counter(paths).most_common(1)[0][0]} is given twice")
+    raise ValueError(
+        f"run {Counter(paths).most_common(1)[0][0]} is given twice; pass each run once"
+    )
 
 
 def words_or_default(words: Sequence[str], trec: bool) -> list[str]:
@@ -392,7 +411,7 @@ def metric_names(words: Sequence[str], trec: bool) -> list[tuple[str, bool]]:
 
     Raises:
         ValueError: if a word is a measure of trec_eval that this package does not have, or
-            several metrics.
+            if it holds several metrics.
     """
     names = []
     for word in words_or_default(words, trec):
@@ -425,7 +444,7 @@ def _metrics_in(word: str) -> list[str]:
     >>> _metrics_in("ap(rel=2, denominator=hits)@5, 10,map")
     ['ap(rel=2, denominator=hits)@5, 10', 'map']
     """
-    # The outermost pairs of parentheses so far, and the parentheses that are still open.
+    # The outermost pairs of parentheses so far, and the open parentheses without a partner.
     pairs: list[tuple[int, int]] = []
     opened: list[int] = []
     for index, letter in enumerate(word):

@@ -21,11 +21,11 @@ from jax_rank_metrics._verdicts.comparisons.comparisons import Comparisons
 from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
 from jax_rank_metrics._verdicts.inference import margin_bounds
 
-# Verdicts by their exit codes; 2 is the exit code of a wrong call.
+# The exit codes of verdicts; 2 is the exit code of a wrong call.
 NOT_WORSE, WORSE, UNDECIDED = 0, 1, 3
 IDENTICAL = "identical"  # the verdict if all rankings are equal, for any margin
 VERDICTS = {NOT_WORSE: "not worse", WORSE: "worse", UNDECIDED: "cannot tell"}
-POWER = 0.9  # the power at the margin and the number of queries that a report names
+POWER = 0.9  # the power for which a report names a margin and a number of queries
 MAX_QUERIES, MAX_DOCUMENTS = 10, 3  # in tables: queries per metric, documents per query
 NUMBERS = (
     "baseline candidate difference low high queries power detectable needed".split()
@@ -46,15 +46,15 @@ def exit_codes(bounds: Callable[[Any], Any], margin: float, alpha: float) -> np.
     any false verdict "worse".
 
     Args:
-        bounds: Returns the lower and the upper bound of differences, `[metrics, …]`, for
-            the error probability of each bound, `[]` or `[…]`. Differences above 0 are
-            better.
+        bounds: A function from the error probability of each bound, `[]` or `[…]`, to the
+            lower and the upper bounds of differences, `[metrics, …]`. Differences above 0
+            are better.
         margin: The largest loss that may pass.
         alpha: The probability of a false verdict.
     """
     low, _ = bounds(alpha)
     is_worse = np.zeros(np.shape(low), bool)
-    for _ in low:  # Metrics that are not worse so far share alpha.
+    for _ in low:  # The metrics that are not worse so far share alpha.
         is_worse = bounds(alpha / np.maximum((~is_worse).sum(0), 1))[1] < -margin
     return np.where(is_worse, WORSE, np.where(low > -margin, NOT_WORSE, UNDECIDED))
 
@@ -63,9 +63,9 @@ def gate(options: arguments.CommandOptions) -> int:
     """Measures a candidate and its baseline, prints the verdict, and returns its code.
 
     Raises:
-        ValueError: as `measuring.evaluate`; if there is no margin, with the margins that
-            these queries can detect; if a metric has no values of queries, or no direction;
-            if a saved baseline cannot be used; see `report.saved_values`.
+        ValueError: as `measuring.evaluate`; if there is no margin (the message names the
+            margins that these queries can detect); if a metric has no values of queries, or
+            no direction; if a saved baseline cannot be used; see `report.saved_values`.
     """
     metrics = request.metrics_of(options.words, options.trec, options.level)
     (baseline, path), *_ = options.paths.items()
@@ -88,8 +88,8 @@ def gate(options: arguments.CommandOptions) -> int:
             )
     if floor is not None:
         baseline, margin = f"{floor:g}", margin or 0.0
-    rankings: dict[str, str] = {}  # digests by query, of a saved baseline
-    if len(measured) == 1:  # Take the candidate's documents, so that none has moved.
+    rankings: dict[str, str] = {}  # from queries to digests, of a saved baseline
+    if len(measured) == 1:  # Take the candidate's documents, so no document has moved.
         values: Any = dict.fromkeys(run.lists, floor)
         if has_saved:
             judgements = digests_of(joined).judgements
@@ -192,7 +192,7 @@ def gate(options: arguments.CommandOptions) -> int:
 
 
 def _plan(pairs: ListPairs, sign: int, alpha: float) -> power.MarginPlan:
-    """Returns the plan of a metric whose improvements have this sign."""
+    """Returns the plan of a metric; `sign` is the sign of improvements."""
     gains = sign * (pairs.b - pairs.a)[:, None]
     columns = gains, pairs.weights[:, None], np.array([pairs.largest])
     return power.MarginPlan(margin_bounds.MarginBounds.of(*columns), POWER, alpha)

@@ -80,8 +80,8 @@ def measured(
 ) -> Iterator[tuple[str, evaluation.Evaluation, join.Joined, str | None]]:
     """Reads, joins and measures runs, with a progress bar on a terminal.
 
-    Yields the name, the values and the documents of each run from the index `first` on, and
-    its tag, or None if its file has no tag.
+    The runs before the index `first` are skipped. Yields the name, the values and the
+    documents of each run, and its tag; the tag is None if the run's file has no tag.
     """
     judged, first_judged = None, None
     if not options.scored:
@@ -91,7 +91,8 @@ def measured(
     if options.level is not None and frames.SUBTOPIC in getattr(judged, "columns", ()):
         raise ValueError(
             f"--level {options.level}: a document of {_source(options.qrels)} is "
-            "relevant if it is relevant to any subtopic; leave --level out"
+            "relevant if it is relevant to any subtopic, so no level applies; leave "
+            "--level out"
         )
     weights = None
     if options.weights is not None:
@@ -137,7 +138,8 @@ def _with_whole_grades(judged: "pl.DataFrame") -> "pl.DataFrame":
         return judged
     note(
         f"{is_cut.sum()} of {len(grades)} judgements are fractions, such as "
-        f"{grades.filter(is_cut)[0]:g}, whose decimals --trec cuts off, as trec_eval does"
+        f"{grades.filter(is_cut)[0]:g}, and --trec cuts off their decimals, as trec_eval "
+        "does"
     )
     return judged.with_columns(whole_grades)
 
@@ -155,7 +157,7 @@ def _with_progress(items: list[T]) -> Iterable[T]:
 def _read(
     options: arguments.CommandOptions, path: Path, value: frames.ValueColumn
 ) -> "tuple[pl.DataFrame, str | None]":
-    """Reads judgements or a run with the options for them; see `read`."""
+    """Reads judgements with their options, or a run with its options; see `read`."""
     format: str | None = options.qrels_format
     columns, duplicates = options.qrels_columns, options.duplicates
     side = "qrels"
@@ -163,7 +165,7 @@ def _read(
         judgements = format or format_of(options.qrels)
         format, columns, side = options.run_format, options.run_columns, "run"
         if format is None and judgements == "svmlight" and format_of(path) is None:
-            format = "scores"  # the runs of an svmlight file are plain scores
+            format = "scores"  # runs for judgements of svmlight are plain scores
         if duplicates in ("error", "max"):  # a chunk that repeats keeps its best score
             duplicates = "error" if options.document is None else "max"
     names = None
@@ -208,7 +210,7 @@ def _scored(
 
 
 def skipped_queries(name: str, joined: join.Joined) -> list[str]:
-    """Returns a note on the judged queries that the means leave out, if there are any."""
+    """Returns a note if means leave out judged queries, else an empty list."""
     number = int((joined.list_weights == 0).sum())
     text = (
         f"{name} lacks {number} of {joined.num_segments} judged queries, which its means "
@@ -220,10 +222,10 @@ def skipped_queries(name: str, joined: join.Joined) -> list[str]:
 def note_all(runs: report.Runs, skipped: Iterable[str]) -> None:
     """Prints notes on stderr about probable mistakes, and about queries in the means.
 
-    Each remark of `join` is noted once, with the first run that has it. Other notes say how
-    many judged queries the means of a run leave out; that means cannot be compared, because
-    the runs cover different queries; and that undefined queries count as 0 in a metric that
-    is better when lower.
+    Each remark of `join` is noted once, with the first run that has it. There is also a
+    note on the judged queries that the means of a run leave out; a note if means cannot be
+    compared, because runs cover different queries; and a note if undefined queries count as
+    0 in a metric that is better when lower.
 
     Args:
         runs: The values of runs.
@@ -240,8 +242,8 @@ def note_all(runs: report.Runs, skipped: Iterable[str]) -> None:
     if not report.cover_same_queries(runs):
         note("the runs cover different queries: their means cannot be compared")
     zeros = dict.fromkeys(
-        f"{label}: lower is better, and {undefined} of {queries} queries in which it is "
-        "undefined count as 0, as if they were best"
+        f"{label}: lower is better, but the metric is undefined for {undefined} of "
+        f"{queries} queries, which count as 0, as if they were best"
         for run in runs.values()
         for label, lists in report.of_values(run).lists.items()
         if directions.is_lower_better((label,))

@@ -46,7 +46,8 @@ def measure(
     Args:
         metrics: The metrics.
         joined: The judgements and the run.
-        weights: The weight of each query, by its id as text; None for equal weights.
+        weights: A dict from the id of each query, as text, to its weight; None for equal
+            weights.
 
     Raises:
         ValueError: if a query has no weight.
@@ -57,7 +58,7 @@ def measure(
         if missing := [i for i, name in enumerate(names) if name not in weights]:
             raise ValueError(
                 f"{len(missing)} of {len(names)} queries, such as "
-                f"{joined.query_ids[missing[0]]!r}, have no weight; pass one for each "
+                f"{joined.query_ids[missing[0]]!r}, have no weight; pass a weight for each "
                 "query of the judgements"
             )
         list_weights = np.array([weights[name] for name in names])
@@ -88,7 +89,7 @@ def measure(
 
 
 def estimates(run: Evaluation, level: Number) -> dict[str, Estimate]:
-    """Returns the mean of each label with its interval at a confidence level."""
+    """Returns a dict from labels to means with intervals at a confidence level."""
     return {
         label: HostSums.of_lists(lists, type(run[label])).estimates(level, "auto")[0]
         for label, lists in run.lists.items()
@@ -96,7 +97,7 @@ def estimates(run: Evaluation, level: Number) -> dict[str, Estimate]:
 
 
 def of_values(run: Evaluation) -> Evaluation:
-    """Returns a run without geometric means, which have no value per query."""
+    """Returns a run without geometric means, because these have no value per query."""
     states = {label: state for label, state in run.items() if type(state) is Mean}
     lists = {label: run.lists[label] for label in states}
     return dataclasses.replace(run, states=states, lists=lists)
@@ -121,12 +122,12 @@ def check_values_per_query(runs: Runs, option: str) -> None:
     if len(runs) > 1 and not cover_same_queries(runs):
         raise ValueError(
             f"{option}: the runs cover different queries and cannot be compared; pass "
-            "--missing zero"
+            "--missing zero to count missing queries as 0"
         )
 
 
 def _signatures(runs: Runs) -> dict[str, str]:
-    """Returns the signature of each label; different signatures of runs are joined."""
+    """Returns a dict from labels to signatures; different signatures of runs are joined."""
     parts = [run.signature for run in runs.values()]
     return {
         label: " and ".join(dict.fromkeys(part[label] for part in parts))
@@ -149,7 +150,7 @@ def _means(runs: Runs, level: Number) -> dict[str, dict[str, Estimate]]:
 
 
 def _queries(run: Evaluation) -> Iterator[tuple[str | int, dict[str, float]]]:
-    """Yields the id of each query, and its values by label."""
+    """Yields the id of each query, and a dict from labels to the query's values."""
     lists = of_values(run).lists
     values = {label: column.values.tolist() for label, column in lists.items()}
     for index, query in enumerate(_query_ids(run)):
@@ -157,7 +158,7 @@ def _queries(run: Evaluation) -> Iterator[tuple[str | int, dict[str, float]]]:
 
 
 def as_csv(runs: Runs, tests: Comparisons, per_query: bool, level: Number) -> str:
-    """Returns one table as CSV: of queries, else of comparisons, else of means."""
+    """Returns one CSV table: queries if asked; else comparisons, if any; else means."""
     texts = _signatures(runs)
     if per_query:
         rows = (
@@ -203,7 +204,7 @@ def as_json(
 
 
 def is_saved(path: Path) -> bool:
-    """True if a file begins like an object of `as_json`, which a run does not."""
+    """True if a file begins like an object of `as_json`; no run begins like this."""
     if not path.is_file():  # a pipe can be read only once
         return False
     with path.open("rb") as file:
@@ -217,16 +218,17 @@ def saved_values(
 
     Args:
         path: The file.
-        run: The other run. The file must have its queries, metrics and signatures.
+        run: The other run. The file must have the same queries, metrics and signatures.
         judgements: The digest of the judgements of the other run.
 
     Returns:
-        The values `[queries]` by label, and the digest of each query's ranking.
+        A dict from labels to values `[queries]`, and a dict from queries to digests of
+        their rankings.
 
     Raises:
         ValueError: if the file lacks a metric, or holds it under another signature; if its
-            queries or judgements differ, or it holds several runs; if it holds a value that
-            the metric cannot have; or if it cannot be read.
+            queries or judgements differ from the other run's; if the file holds several
+            runs, or a value that the metric cannot have; or if it cannot be read.
     """
     cure = "save the baseline anew"
     try:
@@ -250,7 +252,7 @@ def saved_values(
                 f"options that the file was saved with, or {cure}"
             )
         query_values = [values[query][label] for query in queries]
-        # A quotient of sums that are equal may be rounded to more than 1.
+        # The quotient of two equal sums may be rounded to more than 1.
         largest = 1 + 1e-6 if lists.has_shares else math.inf
         for query, number in zip(queries, query_values, strict=True):
             is_number = isinstance(number, int | float) and not isinstance(number, bool)
@@ -325,13 +327,13 @@ def as_trec(
 
     def decimal(value: float) -> float:
         # Return the short decimal number that the float32 approximates. trec_eval sums
-        # doubles and rounds at the end, and a float32 may lie on the other side of a half.
+        # doubles and rounds the sum, so a float32 might be rounded in the other direction.
         return float(f"{value:.7g}")
 
     for run_name, run in runs.items():
         queries = dict(_queries(run))
         if "runid" in run_lines or len(runs) > 1:
-            # If runs share a tag, or a run has none, print names instead.
+            # If runs share a tag, or a run has no tag, print names instead.
             tag = tags[run_name]
             is_shared = tag is None or list(tags.values()).count(tag) > 1
             line("runid", "all", run_name if is_shared else str(tag))
@@ -359,7 +361,7 @@ def draw(
 ) -> None:
     """Writes a figure of the first metric, with panels below each other.
 
-    The panels show the distribution of its values over queries; with two runs, the
+    The panels show the distribution of the metric's values over queries; with two runs, the
     differences from the baseline, query by query; with tests, or with three runs or more,
     a forest plot of the differences; and, if the metric has several cutoffs, a line over
     the cutoffs.
@@ -400,7 +402,7 @@ def draw(
         )
     heights = [height for height, _ in panels]
     figure = library.Figure(figsize=(4, sum(heights)), layout="constrained")
-    # Give each panel a subfigure, so that labels beside one panel take no room from others.
+    # Give each panel a subfigure, so that its labels take no room from other panels.
     parts = figure.subfigures(len(panels), height_ratios=heights, squeeze=False)[:, 0]
     for part, (_, panel) in zip(parts, panels, strict=True):
         panel(part.subplots())

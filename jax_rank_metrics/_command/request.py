@@ -42,7 +42,7 @@ class RequestedMetric(NamedTuple):
         return self.bound.spec.name in COUNTS
 
     def columns(self, lists: PerList) -> Iterator[tuple[str, PerList]]:
-        """Yields each label with its values, `[lists]`, out of the values of all labels."""
+        """Yields each label and its values, `[lists]`, from the values of all labels."""
         values = np.reshape(lists.values, (len(lists.weights), -1))
         for label, column in zip(self.labels, values.T, strict=True):
             yield label, dataclasses.replace(lists, values=column)

@@ -10,15 +10,15 @@
     _loop.py         the metrics of a loop: metrics of lists, and metrics of all items
     _shared.py       imports a framework, and reads the batches of its loops
 
-Each of these ranks a batch once for all of its metrics, and keeps states instead of means:
-so there are also standard errors and counts, and results merge. Other modules replace
-evaluators of whole runs, and keep their names and rules:
+Each of these ranks a batch once for all of its metrics. It keeps states instead of means,
+so there are also standard errors and counts, and results can be merged. Other modules
+replace evaluators of whole runs, and keep the names and rules of these evaluators:
 
     pytrec_eval.py   the `RelevanceEvaluator` that MTEB, BEIR and others call
     ogb.py           the evaluator of OGB's link prediction
     ir_measures.py   a provider of the measures of ir_measures
     sentence_transformers.py   an `InformationRetrievalEvaluator` with intervals
-    _retrieval.py    reads the scores for that evaluator, which PyTorch computes by chunks
+    _retrieval.py    reads the scores that PyTorch computes, chunk by chunk, for the latter
 
 A module raises `ModuleNotFoundError` if its framework is missing; the extra "frameworks"
 installs all frameworks. `import jax_rank_metrics` does not import these modules. Importing

@@ -29,8 +29,9 @@ def _from_state_dict(target: T, leaves: dict[str, jax.Array]) -> T:
     names = _leaf_names(target)
     if set(names) != set(leaves):
         raise ValueError(
-            f"got {', '.join(sorted(leaves))} for a {type(target).__name__}, whose "
-            f"leaves are {', '.join(names)}; restore the state that was saved"
+            f"got the leaves {', '.join(sorted(leaves))} for a {type(target).__name__}, "
+            f"which has the leaves {', '.join(names)}; pass a target of the class that was "
+            "saved"
         )
     return jax.tree.structure(target).unflatten([leaves[name] for name in names])
 
@@ -40,7 +41,7 @@ def register_states() -> None:
     serialization = framework("flax.serialization", __name__)
     kinds: list[type] = [State, per_list.PerList]
     for kind in kinds:
-        kinds += kind.__subclasses__()  # the loop visits these as well
+        kinds += kind.__subclasses__()  # the loop visits the subclasses, too
         serialization.register_serialization_state(
             kind, _to_state_dict, _from_state_dict, override=True
         )

@@ -1,4 +1,4 @@
-"""The metrics of a loop: metrics of lists, from one ranking, and metrics of all items."""
+"""The metrics of a loop: metrics of lists, which share a ranking, and of all items."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ class _PooledMetric(NamedTuple):
         in the pool.
 
         Raises:
-            ValueError: if there are weights, and the metric has none.
+            ValueError: if there are weights, but the metric takes no weights.
         """
         masks = [arguments[name] for name in ("mask", "retrieved") if name in arguments]
         if "segment_ids" in arguments:
@@ -48,7 +48,9 @@ class _PooledMetric(NamedTuple):
         weights = arguments.get("weights", arguments.get("list_weights"))
         if weights is not None:
             if self.function is not pooled_metrics.pooled_roc_auc:
-                raise ValueError("pooled_average_precision has no weights; pass a mask")
+                raise ValueError(
+                    "pooled_average_precision takes no weights; pass a mask instead"
+                )
             values.append(weights)
         return self.function(*values, **dict(self.options))
 
@@ -71,8 +73,8 @@ class LoopMetrics(NamedTuple):
 
         Raises:
             TypeError: if labels or scores are missing.
-            ValueError: if a metric of all items gets a ranking or relevant ids, because it
-                reads labels.
+            ValueError: if a metric of all items gets a ranking or relevant ids instead of
+                the labels that it reads.
         """
         arguments, states = batch_arguments(batch), dict[str, state.State]()
         if not arguments.keys().isdisjoint(("ranking", "relevant_ids")):
@@ -87,7 +89,8 @@ class LoopMetrics(NamedTuple):
         """Returns the states of a ranking, or of scores and relevant ids."""
         if self.pooled:
             raise ValueError(
-                f"{self.pooled[0][0]} reads the labels of all items; pass labels"
+                f"{self.pooled[0][0]} reads the labels of all items, which neither a "
+                "ranking nor relevant ids have; pass labels"
             )
         undefined = options.pop("undefined", "zero")
         arguments.pop("labels", None)  # they are for another metric
@@ -96,7 +99,7 @@ class LoopMetrics(NamedTuple):
             if unread := [*arguments, *options]:
                 raise ValueError(
                     f"ranking is ranked already; pass {unread[0]} to the function that "
-                    "makes it"
+                    "makes the ranking"
                 )
         else:
             if "mask" in arguments:
@@ -111,8 +114,9 @@ class LoopMetrics(NamedTuple):
 def bind_loop(metrics: binding.Metrics, options: Mapping[str, Any]) -> LoopMetrics:
     """Returns the metrics of a loop in a hashable form, and checks options.
 
-    Metrics of all items are named like other metrics, as in "pooled_roc_auc(bits=20)", or
-    passed in a dict, as `jrm.pooled_roc_auc` or a `functools.partial` of it.
+    Metrics of all items are named like other metrics, as in "pooled_roc_auc(bits=20)"; or
+    they are values of a dict, such as `jrm.pooled_roc_auc` or a `functools.partial` of this
+    function.
 
     Raises:
         ValueError: if a name is unknown, or repeats.
@@ -140,7 +144,9 @@ def _pooled_metric(value: object) -> _PooledMetric | None:
         name, options = grammar.name_and_options(value)
         function = _POOLED.get(name)
         if function is not None and "@" in value:
-            raise ValueError(f"metric name {value!r}: no cutoff applies; leave out @")
+            raise ValueError(
+                f"metric name {value!r}: the metric has no cutoff; leave out the @"
+            )
     elif isinstance(value, functools.partial):
         function, options = value.func, dict(value.keywords)
     for known in _POOLED.values():

@@ -1,8 +1,8 @@
 """Reads the scores of PyTorch chunk by chunk, and keeps what metrics need.
 
 For each query, it keeps the best documents, the number of documents that tie with the last
-of them, and the scores of its relevant documents. This is enough for the places of relevant
-documents within any cutoff.
+of these, and the scores of the query's relevant documents. This is enough for the ranks of
+relevant documents within any cutoff.
 """
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -32,7 +32,7 @@ class RelevantDocuments(NamedTuple):
         corpus_ids: Sequence[Hashable],
         relevant_docs: Mapping[Any, Collection[Hashable]],
     ) -> "RelevantDocuments":
-        """Looks up the relevant documents of each query, each once."""
+        """Looks up the relevant documents of each query, without repetitions."""
         index_of = {id: index for index, id in enumerate(corpus_ids)}
         indices = [
             [index_of.get(id, -1) for id in dict.fromkeys(relevant_docs[query])]
@@ -51,7 +51,7 @@ class _Best(NamedTuple):
 
     scores: Any  # [queries, documents]
     documents: Any  # [queries, documents] int64, indices in the corpus
-    num_last: Any  # [queries], how many, kept or not, have the least of these scores
+    num_last: Any  # [queries], how many, kept or not, have the lowest kept score
 
 
 class Retrieval:
@@ -85,12 +85,16 @@ class Retrieval:
         best = _best_of(scores, indices, self._depth)
         self._best = best if self._best is None else self._merged(self._best, best)
         if _torch.isnan(best.scores).any():
-            raise ValueError("the scores hold nan; the model gave it to a document")
+            raise ValueError(
+                "the scores hold nan, which the model gave to a document; pass a model "
+                "whose scores are numbers"
+            )
 
     def places(self) -> joined.Places:
-        """Returns the places of the relevant documents.
+        """Returns the ranks of the relevant documents.
 
-        Documents that score below the best have no rank, because no cutoff reaches them.
+        Documents that score below the best documents have no rank, because no cutoff
+        reaches them.
         """
         assert self._best is not None
         held, relevant = _on_host(self._best.scores), self._relevant
@@ -114,7 +118,7 @@ class Retrieval:
     def best(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the indices of the best documents, best first, and their scores.
 
-        Both are `[queries, documents]`. Documents that tie are in the order of the corpus.
+        Both are `[queries, documents]`. Tied documents are in the order of the corpus.
         """
         assert self._best is not None
         scores = _on_host(self._best.scores).copy()
@@ -127,15 +131,15 @@ class Retrieval:
         return documents, scores
 
     def _merged(self, left: _Best, right: _Best) -> _Best:
-        """Returns the best of both; documents of `left` come first in the corpus."""
+        """Returns the best documents of two sides; `left` comes first in the corpus."""
         scores, documents = (
             _torch.cat(sides, dim=1) for sides in zip(left[:2], right[:2], strict=True)
         )
         best = _best_of(scores, documents, self._depth)
         last = best.scores.amin(dim=1, keepdim=True)
         num_last = [
-            # Documents that a side did not keep score at most as high as the least that it
-            # kept, and `num_last` counts those that tie with it.
+            # A document that a side did not keep scores at most as high as the last kept
+            # document of the side. If the two tie, the side's `num_last` counts it.
             _torch.where(
                 side.scores.amin(dim=1) == last[:, 0],
                 side.num_last,
@@ -147,7 +151,7 @@ class Retrieval:
 
 
 def _best_of(scores: Any, documents: Any, depth: int) -> _Best:
-    """Returns the best scores; among equal scores, those of the first documents.
+    """Returns the best documents; among equal scores, the first documents.
 
     Args:
         scores: `[queries, documents]`, a tensor.
@@ -156,7 +160,7 @@ def _best_of(scores: Any, documents: Any, depth: int) -> _Best:
     """
     size = scores.shape[1]
     kept = min(depth, size)
-    # Take one more than is kept, to see if the last one kept ties with one that is not.
+    # Take one more document, to see if the last kept document ties with the next one.
     best, slots = scores.topk(min(depth + 1, size), dim=1)
     last = best[:, kept - 1 : kept]
     rows = (best[:, kept:] == last).any(dim=1).nonzero()[:, 0]

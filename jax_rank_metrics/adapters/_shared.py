@@ -16,7 +16,7 @@ from jax_rank_metrics._ground import optional
 from jax_rank_metrics._ground.inputs import padding
 from jax_rank_metrics._values import mean, merging
 
-# The arguments of `evaluate` that come with a batch. All others are options.
+# The arguments of `evaluate` that come with a batch. All other arguments are options.
 BATCH_ARGUMENTS = (
     *("labels", "scores", "mask", "weights", "key", "list_weights"),
     *("segment_ids", "retrieved", "columns"),
@@ -49,19 +49,19 @@ def framework(library: str, adapter: str) -> ModuleType:
 def bind_metrics(metrics: Metrics, options: Mapping[str, Any]) -> tuple[Bound, ...]:
     """Returns metrics in a hashable form, and checks options.
 
-    `evaluate` and `empty` accept the tuple as metrics. It does not hold the options, so
-    pass these to each call of `evaluate`.
+    `evaluate` and `empty` accept the tuple as metrics. The tuple does not hold the options,
+    so pass the options to each call of `evaluate`.
 
     Raises:
         ValueError: if a name is unknown.
-        TypeError: if `evaluate` has no such option, or one of them is `k`.
+        TypeError: if `evaluate` has no such option, or an option is `k`.
     """
     check_options(options)
     return bind_all(metrics)
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises TypeError if `evaluate` has no such option, or one of them is `k`."""
+    """Raises TypeError if `evaluate` has no such option, or if an option is `k`."""
     if "k" in options:
         raise TypeError(
             "got the option k, but each metric has its own cutoff; write it into the "
@@ -73,8 +73,8 @@ def check_options(options: Mapping[str, Any]) -> None:
 def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the entries of a batch that are arguments of `evaluate` or `rank_scores`.
 
-    A mask with one axis less than the labels (or the scores, if there are relevant ids),
-    as in metrics of single examples, masks whole lists.
+    A mask with one axis less than the labels (or the scores, if there are relevant ids)
+    masks whole lists. Metrics of single examples have such masks.
 
     Raises:
         TypeError: if labels or scores are missing; if a name is almost the name of an
@@ -111,8 +111,8 @@ def batch_arguments(batch: Mapping[str, Any]) -> dict[str, Any]:
 def require_lists(name: str, shape: tuple[int, ...], cure: str) -> None:
     """Raises `ValueError` unless an array of a batch has axes of lists and of items.
 
-    In an array `[…, 1]` every item would be a list of its own, and an array `[batch]`
-    would be a single list.
+    In an array `[…, 1]`, every item would be a list of its own; an array `[batch]` would be
+    a single list.
 
     Args:
         name: The argument, for the message.
@@ -143,8 +143,8 @@ def evaluate_lists(
         metrics: The metrics, as returned by `bind_metrics`.
         starts: `[lists + 1]`, the index at which each list begins in the flat arrays, and
             the index at which the last list ends.
-        items: By name, flat arguments of `evaluate` for items.
-        per_list: By name, arguments of `evaluate` for lists, `[lists]`.
+        items: A dict from names to flat arguments of `evaluate` for items.
+        per_list: A dict from names to arguments of `evaluate` for lists, `[lists]`.
         options: Other arguments of `evaluate`, except `BATCH_ARGUMENTS`.
     """
     states = empty(metrics)

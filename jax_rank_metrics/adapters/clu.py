@@ -24,11 +24,11 @@ def metric(metrics: binding.Metrics, **options: Any) -> type[Any]:
     other arguments of `evaluate` that come with a batch: `mask`, `weights`, `key`,
     `list_weights`, `segment_ids`, `retrieved`, `columns`. Instead of labels, outputs may
     hold `relevant_ids` for `rank_scores`, or only a `ranking` of any source. Other outputs
-    are ignored, but a name that is almost one of these raises. To rename outputs, use
-    clu's `from_fun`. A mask may be `[*lists]`, for whole lists, and may hold numbers, like
-    masks of clu. `compute` returns a dict with a scalar for each metric and cutoff. The
-    attribute `states` has the state of each metric. For clu's `write_values`, see
-    `flatten`.
+    are ignored, but a name that is almost the name of an argument raises. To rename
+    outputs, use clu's `from_fun`. A mask may be `[*lists]`, for whole lists, and may hold
+    numbers, like masks of clu. `compute` returns a dict with a scalar for each metric and
+    cutoff. The attribute `states` is a dict from metrics to states. For clu's
+    `write_values`, see `flatten`.
 
     Args:
         metrics: As for `evaluate`; also "pooled_roc_auc(bits=20)" and

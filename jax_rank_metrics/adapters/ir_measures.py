@@ -8,10 +8,11 @@
     >>> {str(measure): round(value, 4) for measure, value in measures.items()}
     {'AP': 0.375, 'nDCG@10': 0.4354}
 
-It needs no C build and no Perl: nDCG with exponential gains and ERR, which ir_measures
-leaves to a script, and RR with a cutoff come from the same ranking as all other measures.
-IPrec is computed as in version 10 of trec_eval; the library's own provider contains version
-9, which rounds the number of relevant documents at a level of recall differently.
+It needs no C build and no Perl. ir_measures leaves nDCG with exponential gains and ERR to a
+Perl script; here, these measures and RR with a cutoff come from the same ranking as all
+other measures. IPrec is computed as in version 10 of trec_eval; the library's own provider
+contains version 9, which rounds the number of relevant documents at a level of recall
+differently.
 
 Measures of subtopics read the subtopic from the field or column `iteration`. If no scores
 tie, these measures, the measures of C/W/L, and Judged agree with the providers pyndeval,
@@ -42,7 +43,7 @@ _ANY, _NONE = _base.Any(), _base.Choices(_base.NOT_PROVIDED)
 _REQUIRED, _ZERO = _base.Any(required=True), _base.Choices(0)
 
 # Measures have the names of metrics. If a name means something else for a measure,
-# `_name_of` sets options. These parameters of measures become the options named here.
+# `_name_of` sets options. This dict maps parameters of measures to options of metrics.
 _OPTIONS = dict(p="p", alpha="alpha", T="target", max_rel="max_label", rel="rel")
 _GAINS = {"log2": "linear_gain", "exp-log2": "exponential_gain"}
 
@@ -95,11 +96,11 @@ class Provider(_irm.Provider):
         Args:
             ties: "trec" for the numbers of the provider pytrec_eval, except for IPrec:
                 scores are compared as float32, and among equal scores the document with
-                the last id ranks first; or "expected" for the mean over all orders of tied
-                documents, or one order if a metric has no such mean.
+                the last id ranks first. Or "expected" for the mean over all orders of tied
+                documents; if a metric has no such mean, its value is of one order.
 
         Raises:
-            ValueError: if `ties` is neither.
+            ValueError: if `ties` is neither "trec" nor "expected".
         """
         super().__init__()
         inputs.option("ties", ties, TiesOfFiles)
@@ -113,7 +114,7 @@ class Evaluator(_irm.Evaluator):
     """Computes measures of runs; made by `provider.evaluator(measures, qrels)`."""
 
     def __init__(self, measures: list[Any], qrels: Any, ties: TiesOfFiles) -> None:
-        """Keeps checked arguments, and judgements as a frame if subtopics are read."""
+        """Keeps the arguments, and judgements as a frame if a measure reads subtopics."""
         if any(map(_reads_subtopics, measures)):
             qrels = self._frame = _irm.util.QrelsConverter(qrels).as_pd_dataframe()
         self._qrels: Dicts = _irm.util.QrelsConverter(qrels).as_dict_of_dict()
@@ -190,10 +191,12 @@ def _name_of(measure: Any) -> str | None:
     if metric == "NumQ":
         return None
     if not any(metric == known.NAME for known in Provider.SUPPORTED_MEASURES):
-        raise ValueError(f"measures: {measure} is not supported by {Provider.NAME}")
+        raise ValueError(
+            f"measures: {measure} is not supported by {Provider.NAME}; leave it out"
+        )
     values = {option: _param(measure, name) for name, option in _OPTIONS.items()}
     values["gain_fn"] = _GAINS.get(str(_param(measure, "dcg")))
-    if _reads_subtopics(measure):  # their judgements are 0 or 1 already
+    if _reads_subtopics(measure):  # judgements of subtopics are 0 or 1 already
         values["rel"] = None
     if metric == "P":
         values = {"denominator": "k"} | values
@@ -201,7 +204,7 @@ def _name_of(measure: Any) -> str | None:
         metric = "set_relative_P"
     elif metric == "NumRet" and values["rel"] is not None:
         metric = "num_relevant_retrieved"
-    elif metric == "SetF":  # its beta is the square of β in other libraries
+    elif metric == "SetF":  # beta of SetF is the square of β in other libraries
         values["beta"] = math.sqrt(measure["beta"])
     elif metric == "NRBP":
         values["p"] = measure["beta"]

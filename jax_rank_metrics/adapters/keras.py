@@ -23,10 +23,10 @@ class RankingMetrics(_keras.metrics.Metric):
     padding. A model that ends with `Dense(1)` returns `[lists, items, 1]`: drop the last
     axis by `keras.layers.Reshape((items,))`, and also drop it from the labels.
 
-    The result is a dict. Keras adds its entries to the logs, in which callbacks also find
-    them, such as "ndcg@10" and "val_ndcg@10". If two entries have the same name, Keras
-    keeps only one of them, so give the metrics of each output a `prefix` if a model has
-    several outputs.
+    The result is a dict. Keras adds the entries of the dict to the logs, which callbacks
+    can read, under names such as "ndcg@10" and "val_ndcg@10". If two entries have the same
+    name, Keras keeps only one entry, so give the metrics of each output a `prefix` if a
+    model has several outputs.
 
     As with any metric, Keras passes sample weights only to metrics in
     `compile(weighted_metrics=[…])`, not to metrics in `compile(metrics=[…])`. Weights are
@@ -58,7 +58,7 @@ class RankingMetrics(_keras.metrics.Metric):
                 "pooled_roc_auc(bits=20)" and "pooled_average_precision", which come last
                 in results. If there are no other metrics, `y_true` and `y_pred` may have
                 any shape, such as `[examples, 1]`.
-            name: The name of the Keras metric, which does not appear in logs.
+            name: The name of the Keras metric; logs do not show this name.
             dtype: As for any Keras metric, but sums always have JAX's default float dtype.
             prefix: The start of the name of every result, such as "left_" for
                 "left_ndcg@10".
@@ -84,7 +84,7 @@ class RankingMetrics(_keras.metrics.Metric):
 
     @property
     def states(self) -> dict[str, state.State]:
-        """The state of each metric, which merges and has a standard error."""
+        """A dict from metrics to states, which merge and have standard errors."""
         zeros = self._loop.empty()
         leaves = [variable.value for variable in self.variables]
         return merging.in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
@@ -117,7 +117,7 @@ class RankingMetrics(_keras.metrics.Metric):
             variable.assign(leaf)
 
     def result(self) -> dict[str, jax.Array]:
-        """Returns a scalar for each metric and cutoff, by names such as "recall@5".
+        """Returns a dict of scalars, one for each metric and cutoff, such as "recall@5".
 
         Every name starts with the prefix. Without lists, values are 0.
         """
@@ -144,6 +144,6 @@ class RankingMetrics(_keras.metrics.Metric):
         return {**super().get_config(), **config}
 
 
-# This is not a decorator, because the site imitates Keras if it is missing: an imitated
-# decorator would hide the class.
+# Do not use a decorator here: if Keras is missing, the documentation site imitates Keras,
+# and an imitated decorator would hide the class.
 _keras.saving.register_keras_serializable("jax_rank_metrics")(RankingMetrics)

@@ -26,8 +26,8 @@ class RankingMetrics(_nnx.Metric):
     and other transforms. `nnx.jit` treats two objects with the same metrics and options
     as equal, so a new object for each evaluation compiles nothing again.
 
-    Its state is a dict of arrays, by metric and by field of `Mean`: the result of
-    `nnx.to_pure_dict` may be saved, restored without a target, and put back by
+    Its state is a dict of arrays, keyed by metric and then by field of `Mean`. So the
+    result of `nnx.to_pure_dict` may be saved, restored without a target, and put back by
     `nnx.replace_by_pure_dict`.
 
     >>> import jax.numpy as jnp
@@ -49,8 +49,8 @@ class RankingMetrics(_nnx.Metric):
             metrics: As for `evaluate`; also "pooled_roc_auc(bits=20)" and
                 "pooled_average_precision", which come last in results.
             axis_name: The mesh axis, or a tuple of axes, over which lists are divided
-                inside `nnx.shard_map`. Every `update` then adds the lists of all
-                devices, so the metrics stay equal on all of them: `in_specs` and
+                inside `nnx.shard_map`. Every `update` then adds the lists of all devices,
+                so the metrics stay equal on all devices, and their `in_specs` and
                 `out_specs` are `P()`.
             **options: The arguments of `evaluate` that no batch changes, such as `ties`,
                 `undefined` or `num_segments`. They are static, so they must be hashable.
@@ -75,7 +75,7 @@ class RankingMetrics(_nnx.Metric):
 
     @property
     def states(self) -> dict[str, state.State]:
-        """The state of each metric, which merges and has a standard error."""
+        """A dict from metrics to states, which merge and have standard errors."""
         zeros = self._loop.empty()
         leaves = [variable.get_value() for variable in self._variables(zeros)]
         return merging.in_order(zeros, jax.tree.structure(zeros).unflatten(leaves))
@@ -84,14 +84,14 @@ class RankingMetrics(_nnx.Metric):
         """Adds the lists of a batch.
 
         Args:
-            *arrays: Refused, because all arguments must be passed by name.
+            *arrays: An error, because all arguments must be passed by name.
             **batch: `labels`, `scores` and any other arguments of `evaluate` that come
                 with a batch: `mask`, `weights`, `key`, `list_weights`, `segment_ids`,
                 `retrieved`, `columns`. A mask may be `[*lists]`, for whole lists. Instead
                 of labels, pass `relevant_ids` for `rank_scores`, or only a `ranking` of
                 any source. Other names are ignored, because a `MultiMetric` passes the
-                same arguments to all of its metrics, but a name that is almost one of
-                these raises.
+                same arguments to all of its metrics, but a name that is almost the name of
+                an argument raises.
 
         Raises:
             TypeError: if labels or scores are missing, or have no name; if a name is
@@ -115,11 +115,11 @@ class RankingMetrics(_nnx.Metric):
         self._assign(merging.merge(self.states, states))
 
     def reset(self) -> None:
-        """Forgets all lists, but keeps the axes that `nnx.vmap` has added."""
+        """Forgets all lists; axes that `nnx.vmap` has added remain."""
         self._assign(jax.tree.map(jnp.zeros_like, self.states))
 
     def compute(self) -> dict[str, jax.Array]:
-        """Returns a scalar for each metric and cutoff, by names such as "recall@5".
+        """Returns a dict of scalars, one for each metric and cutoff, such as "recall@5".
 
         Without lists, values are 0.
         """

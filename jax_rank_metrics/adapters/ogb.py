@@ -51,9 +51,10 @@ class Evaluator:
 
     Attributes:
         name: The data set, such as "ogbl-ddi".
-        eval_metric: Its metric: "hits@" and a number, "mrr" or "rocauc". It may be set.
-        lists: The values of each positive edge in the last call of `eval`, by name: a
-            `PerList` for intervals and comparisons. Empty for "rocauc".
+        eval_metric: The metric of the data set: "hits@" and a number, "mrr" or "rocauc".
+            This attribute may be set.
+        lists: A dict from names to the values of each positive edge in the last call of
+            `eval`, a `PerList` for intervals and comparisons. Empty for "rocauc".
 
     >>> evaluator = Evaluator("ogbl-wikikg2")
     >>> scores = {"y_pred_pos": jnp.array([0.9, 0.5]),
@@ -75,7 +76,7 @@ class Evaluator:
     lists: dict[str, PerList]
 
     def __init__(self, name: str, eval_metric: str | None = None) -> None:
-        """Looks up the metric of a data set, unless it is passed.
+        """Looks up the metric of a data set, unless a metric is passed.
 
         Raises:
             ValueError: if no metric is passed, and OGB has no data set of link prediction
@@ -91,7 +92,7 @@ class Evaluator:
         self.lists = {}
 
     def eval(self, input_dict: Mapping[str, Scores]) -> dict[str, Value]:
-        """Evaluates positive edges among negative ones.
+        """Evaluates positive edges among negative edges.
 
         Args:
             input_dict: "y_pred_pos", `[edges]`, the scores of positive edges, and
@@ -102,8 +103,8 @@ class Evaluator:
 
         Returns:
             OGB's dict: "hits@k" or "rocauc" as a float; for "mrr", float32 arrays `[edges]`
-            named "hits@1_list", "hits@3_list", "hits@10_list" and "mrr_list". They are
-            arrays of JAX if the positive scores are, and otherwise of NumPy.
+            named "hits@1_list", "hits@3_list", "hits@10_list" and "mrr_list". These are
+            arrays of JAX if the positive scores are of JAX, and otherwise of NumPy.
 
         Raises:
             ValueError: if a key is missing, if an array has another shape, if scores are
@@ -164,11 +165,11 @@ class Evaluator:
     def _reciprocal_ranks(
         self, positive: jax.Array, negative: jax.Array, mask: np.ndarray | None
     ) -> dict[str, Value]:
-        """Evaluates edges among negative edges; a mask is False for padding."""
+        """Evaluates edges among negative edges; `mask` is False for padding."""
         if len(positive) != len(negative):
             raise ValueError(
-                f"y_pred_pos has {len(positive)} edges and y_pred_neg {len(negative)}; "
-                "pass the scores of negative edges for each positive edge"
+                f"y_pred_pos has {len(positive)} edges, but y_pred_neg has "
+                f"{len(negative)} rows; pass a row of negative edges for each positive edge"
             )
         scores = jnp.concatenate([positive[:, None], negative], axis=1)
         first = np.zeros((len(scores), 1), np.int32)

@@ -49,8 +49,8 @@ class RelevanceEvaluator:
     intervals and comparisons:
 
     Attributes:
-        lists: By name, such as "ndcg_cut_10", a `PerList` with the values of the queries in
-                the result, in the same order, for `compare` and `plots`.
+        lists: A dict from names, such as "ndcg_cut_10", to a `PerList` with the values of
+            the queries in the result, in the same order, for `compare` and `plots`.
 
     >>> qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}}
     >>> run = {"q2": {"x": 0.2, "a": 0.1}, "q1": {"a": 0.5, "b": 0.9}}
@@ -143,7 +143,7 @@ class RelevanceEvaluator:
 
     @property
     def states(self) -> dict[str, Mean]:
-        """The state of each value, by name, over the queries of the last result."""
+        """A dict from the name of each value to its state, over the last queries."""
         kinds = {
             label: metric.bound.state
             for metric in self._metrics
@@ -160,7 +160,7 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
 
     Args:
         measure: The name of a value, such as "ndcg_cut_10".
-        values: Its value for each query, as `evaluate` returns it.
+        values: The value of each query, as `evaluate` returns it.
 
     Returns:
         The sum for counts, such as "num_ret"; the geometric mean for logarithms, such as

@@ -1,4 +1,4 @@
-"""An evaluator of retrieval for sentence-transformers, with intervals and exact ties."""
+"""Evaluators for sentence-transformers, with intervals and means over tied orders."""
 
 import importlib.util
 import json
@@ -27,7 +27,7 @@ _theirs = framework(
     f"{_FOLDER if _HAS_FOLDER else 'sentence_transformers'}.evaluation", __name__
 )
 
-# For each measure of the library, our metric, and the attribute that has its cutoffs.
+# A dict from measures of the library to our metric and to the attribute with its cutoffs.
 _METRICS = {
     "accuracy@k": ("hit_rate", "accuracy_at_k"),
     "precision@k": ("precision(denominator=k)", "precision_recall_at_k"),
@@ -49,8 +49,8 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
     the best scores of each query, and the scores of its relevant documents, are kept.
 
     Attributes:
-        evaluations: The last results, by the name of the score function, such as "cosine":
-            each is an `Evaluation`, which `compare` and `table` accept. Its queries are in
+        evaluations: A dict from the name of a score function, such as "cosine", to the last
+            result, an `Evaluation`, which `compare` and `table` accept. Its queries are in
             the order of `queries_ids`, and its `retrieved_ids` are indices into
             `corpus_ids`.
 
@@ -178,7 +178,7 @@ class InformationRetrievalEvaluator(_theirs.InformationRetrievalEvaluator):
         return Evaluation(states, lists, documents, "zero")
 
     def _estimates(self, name: str) -> dict[str, dict[int, Estimate]]:
-        """Returns means and errors by measure and cutoff, for one score function."""
+        """Returns `{measure: {cutoff: estimate}}` for one score function."""
         lists = self.evaluations[name].lists.values()
         return {
             measure: dict(

@@ -49,9 +49,9 @@ def score(
     programs.
 
     Args:
-        y_true: Labels: either `[samples, classes]`, as in a multilabel problem, so that
-            every sample is a list; or `[samples]` with `query_ids`, so that every sample is
-            an item, and lists are packed. `[samples]` without `query_ids` is a single list.
+        y_true: Labels. `[samples, classes]`, as in a multilabel problem: every sample is a
+            list. Or `[samples]` with `query_ids`: every sample is an item, and lists are
+            packed. `[samples]` without `query_ids` is a single list.
         y_score: Scores, of the same shape.
         sample_weight: `[samples]`, weights of lists, or of items if samples are items.
         query_ids: `[samples]`, the list of each sample, in a form that `pack` accepts.
@@ -80,8 +80,8 @@ def score(
         refuse_sizes("query_ids", packed.segment_ids, "y_true", labels.shape)
         if labels.shape == scores.shape != shape:
             raise ValueError(
-                f"query_ids has shape {shape}, and y_true {labels.shape}; pass the list of "
-                "each sample"
+                f"query_ids has shape {shape}, and y_true {labels.shape}; pass the query "
+                "id of each sample"
             )
         sample_arrays.append(packed.segment_ids)
     if sample_weight is not None:
@@ -102,7 +102,7 @@ def score(
         )
     starts = np.arange(0, labels.size + 1, labels.shape[-1])
     if packed is not None:
-        # Sort items by list; within a list, they keep their order.
+        # Sort items by list; within a list, items keep their order.
         order = order_on_host.in_rank_order(packed.segment_ids, np.arange(labels.size))
         items = {name: values[order] for name, values in items.items()}
         starts = np.cumsum(np.bincount(packed.segment_ids + 1))
@@ -117,10 +117,10 @@ def scorer(
     greater_is_better: bool = True,
     **options: Any,
 ) -> EstimatorScorer:
-    """Makes a scorer of one metric, by `sklearn.metrics.make_scorer` of `score`.
+    """Makes a scorer of one metric, with `score` and `sklearn.metrics.make_scorer`.
 
-    For several metrics, pass scikit-learn a dict of names to scorers: it asks the
-    estimator for its scores once.
+    For several metrics, pass scikit-learn a dict from names to scorers; scikit-learn then
+    asks the estimator for scores only once.
 
     Args:
         metric: A name with at most one cutoff, as for `evaluate`.
@@ -164,6 +164,6 @@ def _bind_scalar(metric: str, options: Mapping[str, Any]) -> tuple[spec.Bound, .
     if not isinstance(metric, str) or bounds[0].num_values is not None:
         raise ValueError(
             f"metric is {metric!r}, which has more than one value; pass one name with at "
-            "most one cutoff, or pass scikit-learn a dict of scorers for several"
+            "most one cutoff, or pass scikit-learn a dict of scorers for several metrics"
         )
     return bounds

@@ -22,16 +22,16 @@ class compute_metrics:
     """Computes metrics for `Trainer(compute_metrics=…)`.
 
     The predictions are scores and the `label_ids` are labels, both `[lists, items]`.
-    Negative labels are padding, as is the −100 with which the Trainer pads lists of
+    Negative labels are padding, such as the −100 with which the Trainer pads lists of
     different lengths. If there are several predictions, the first is read. Lists are
     evaluated in blocks of a few shapes, so batches and evaluations of any size share a few
     compiled programs.
 
     With `batch_eval_metrics=True`, the states of batches are merged, and nothing else is
     kept. The Trainer does not tell when an evaluation begins, so call `reset()` if an
-    evaluation was interrupted; otherwise the next evaluation would include its batches.
-    After an evaluation, `states` has the state of each metric, which merges and has a
-    standard error.
+    evaluation was interrupted; otherwise the next evaluation would include the interrupted
+    batches. After an evaluation, `states` is a dict from metrics to states, which merge and
+    have standard errors.
 
     >>> import numpy as np
     >>> from transformers import EvalPrediction
@@ -66,7 +66,7 @@ class compute_metrics:
     ) -> dict[str, float]:
         """Adds lists, and returns the metrics of all lists since the previous result.
 
-        After an error, all these lists are forgotten.
+        After an error, all lists since the previous result are forgotten.
 
         Args:
             prediction: An `EvalPrediction` of arrays or of tensors.
@@ -74,8 +74,8 @@ class compute_metrics:
                 result is empty.
 
         Raises:
-            ValueError: if predictions and labels differ in shape, or have no axis of items,
-                or an axis of items with length 1; as `evaluate`.
+            ValueError: if predictions and labels differ in shape, have no axis of items, or
+                have an axis of items with length 1; as `evaluate`.
             TypeError: if there are several label_ids.
         """
         try:
