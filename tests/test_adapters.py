@@ -53,7 +53,9 @@ def test_edges_of_own_data():
         match="name is 'mine'; pass .*, or any name together with eval_metric",
     ):
         ogb.Evaluator("mine")
-    with pytest.raises(ValueError, match="y_pred_pos has 3 edges, but y_pred_neg has 1"):
+    with pytest.raises(
+        ValueError, match="y_pred_pos has 3 edges, but y_pred_neg has 1"
+    ):
         evaluator.eval(scores | {"y_pred_neg": [[1, 2]]})
 
 
