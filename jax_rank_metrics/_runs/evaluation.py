@@ -249,7 +249,7 @@ class Evaluation(merging.StatesByName):
         return dataclasses.replace(self, **changes)
 
     def __repr__(self) -> str:
-        """Shows the metrics' means, how many queries there are, and undefined values."""
+        """Shows metrics' means, the number of queries, and how undefined values count."""
         parts = [*self._means(), f"{self.num_queries} {self._units}"]
         # Show the smallest count above 0, because metrics that need higher labels, such as
         # rel=2, are undefined for more queries.

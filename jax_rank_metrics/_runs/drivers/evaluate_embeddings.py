@@ -64,8 +64,8 @@ def evaluate_embeddings(
 
     Relevant items are given by ids, or by attributes: in metric learning, all items of the
     query's class are relevant. With attributes, all items must be in one block if labels
-    are numbers, or if there is a metric without a cutoff other than the hit rate and the
-    reciprocal rank. Batches then get smaller, so that up to a million items fit.
+    are numbers, or if a metric has no cutoff and is neither the hit rate nor the reciprocal
+    rank. Batches then get smaller, so that up to a million items fit.
 
     **Candidates** are items that a first stage found for each query. Only they have a
     rank. Relevant items that the first stage missed still count, as relevant items without

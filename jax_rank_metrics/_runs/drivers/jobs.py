@@ -167,7 +167,7 @@ class EvaluationJob(NamedTuple):
         block_size = self.options.block_size
         row_size = scorer.numbers_per_query(block_size, num_items)
         size = batching.batch_size_for(num_queries, self.batch_size, row_size)
-        if not isinstance(scorer, Scores):  # only `batch_size` bounds these batches
+        if not isinstance(scorer, Scores):  # `batch_size` alone bounds `Scores`
             size = bounded(size, row_size)
         num_blocks = (
             -(-num_items // block_size) if isinstance(scorer, Embeddings) else 1

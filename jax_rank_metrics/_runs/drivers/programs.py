@@ -174,9 +174,9 @@ class BatchResult(NamedTuple):
         faults: `[queries]` int32, the `Fault` of each query, or 0.
         has_inf: `[queries]` bool, True if an item of the first block has a rank and a
             score of −∞; None unless `options.finds_inf`.
-        has_ties: `[queries]` bool, True if a metric reads tied items in the order of a
-            hash, so that the metric's value may depend on the hash. None if no metric reads
-            such an order.
+        has_ties: `[queries]` bool, True if the query has tied items that a metric reads in
+            the order of a hash, so that the metric's value may depend on the hash. None if
+            no metric reads such an order.
     """
 
     lists: list[per_list.PerList]

@@ -616,7 +616,7 @@ def read_scorer(
 
 
 def read_tokens(queries: Any, items: Any) -> tuple[Any, Any]:
-    """Reads tokens; tokens that devices hold become packed arrays, like other vectors.
+    """Reads tokens; if devices hold all tokens, these become packed arrays, like vectors.
 
     Returns:
         queries: `[queries, tokens, dims + 1]`, packed.

@@ -53,7 +53,7 @@ class Places(NamedTuple):
     tied: np.ndarray  # [documents] int32, the size of the document's tie group
     num_retrieved: np.ndarray  # [lists] int32
     rows: np.ndarray = np.zeros(0, int)  # [documents], rows of the judgements, if known
-    middle: np.ndarray = np.zeros(0)  # [documents], the mean rank if tied, from 0
+    middle: np.ndarray = np.zeros(0)  # [documents], mean ranks in tie groups, from 0
 
 
 class Joined:

@@ -311,7 +311,7 @@ class _Seen:
         self._digests: list[np.ndarray] = []
 
     def add(self, ids: "pl.Series") -> None:
-        """Adds the lists of a part; raises if a list has ended in an earlier part."""
+        """Adds the lists of a part; raises if a list has ended before."""
         lists = ids.rle().struct.field("value")
         digests = lists.hash().to_numpy()
         new, first = np.unique(digests, return_index=True)
