@@ -289,7 +289,7 @@ def evaluated(users, **options):
     lists = users["model"], users["relevant"]
     known = {"groups": users["groups"], "price": OF_ITEMS}
     options |= {"seen": users["seen"], "item_columns": known}
-    with pytest.warns(UserWarning, match="every relevant item was seen"):
+    with pytest.warns(UserWarning, match="seen holds all relevant items of"):
         return jrm.evaluate_users((*METRICS, "mean_price@3"), *lists, **options)
 
 

@@ -363,7 +363,7 @@ CASES = {
     "an axis of dims": (ValueError, "along its axis 1", lambda: of_shards((None, "q"), ("i",)), lambda: of_shards((None, "q"), ("i",), **ON_GRID)),
     "an axis without a mesh": (ValueError, "is given, but there is no mesh; pass mesh", lambda: users(queries_axis="q"), lambda: users(**ON_GRID | {"items_axis": None})),
     "a mesh without an axis": (ValueError, "without an axis", lambda: users(mesh=GRID), lambda: users(mesh=GRID, queries_axis="q")),
-    "an axis of no mesh": (ValueError, "'x' is not an axis of the mesh", lambda: users(**ON_GRID | {"items_axis": "x"})),
+    "an axis of no mesh": (ValueError, "'x' is not an axis of the mesh, whose axes are .*; pass axes of the mesh", lambda: users(**ON_GRID | {"items_axis": "x"}), lambda: users(**ON_GRID | {"items_axis": None})),
     "another mesh": (ValueError, "another mesh", lambda: of_shards(("q",), ("i",), mesh=jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1])), lambda: of_shards(("q",), ("i",), **ON_GRID)),
     # parts
     "parts of other catalogues": (ValueError, "differ in their numbers of items: 1 and 2", lambda: evaluation().merge(dataclasses.replace(evaluation(), num_items=2)), lambda: evaluation().merge(dataclasses.replace(evaluation(), users=np.array([2, 3])))),

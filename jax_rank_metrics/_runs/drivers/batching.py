@@ -277,7 +277,7 @@ def batches_by_width(
 def padded_width(min_width: int) -> int:
     """Returns the smallest of 1, 16, 64, 256, … that is at least `min_width`.
 
-    1 is among them because the most common data hold out one item of each user.
+    The list begins with 1 because the most common data hold out one item of each user.
     """
     width = 1 if min_width <= 1 else 16
     while width < min_width:

@@ -24,7 +24,7 @@ from jax_rank_metrics._ground import inputs, types
 T = TypeVar("T")
 # Arrays of a batch come from the host, and are traced inside the program.
 Array = jax.Array | np.ndarray
-# A pytree of specs, in which one spec may take the place of a subtree of arrays.
+# A pytree of specs, in which one spec may apply to a whole subtree of arrays.
 Specs = Any
 # The spec of an array that every device holds whole.
 EVERYWHERE = PartitionSpec()
@@ -276,7 +276,8 @@ def read_devices(
     for name in itertools.chain(*axes.values()):
         if name not in mesh.axis_names:
             raise ValueError(
-                f"{name!r} is not an axis of the mesh, whose axes are {mesh.axis_names}"
+                f"{name!r} is not an axis of the mesh, whose axes are {mesh.axis_names}; "
+                "pass axes of the mesh"
             )
     if shared_axes := set(axes["queries"]) & set(axes["items"]):
         raise ValueError(

@@ -31,11 +31,11 @@ def on_excluded(judgements: Judgements, unit: Unit, query_ids: np.ndarray) -> li
     is_unreachable = (relevant_counts > 0) & (excluded_counts == relevant_counts)
     if not is_unreachable.any():
         return []
-    was_excluded, name, pronoun = "is excluded for", "exclude", "which"
+    was_excluded, name, pronoun = "exclude holds all relevant items", "exclude", "which"
     if unit == USER:
-        was_excluded, name, pronoun = "was seen by", "seen", "whom"
+        was_excluded, name, pronoun = "seen holds all relevant items", "seen", "whom"
     return [
-        f"every relevant item {was_excluded} {np.count_nonzero(is_unreachable)} of "
+        f"{was_excluded} of {np.count_nonzero(is_unreachable)} of "
         f"{query_ids.size} {unit[1]}, such as {unit[0]} "
         f"{query_ids[np.argmax(is_unreachable)]}, for {pronoun} metrics are undefined; "
         f"remove these items from {name} if they should be found"

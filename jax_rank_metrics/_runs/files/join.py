@@ -328,7 +328,7 @@ def _ids_that_print_alike(run: JudgedRun) -> list[str]:
                 return [
                     f"the documents {ascii(written)[:80]} and {ascii(doc_id)[:80]} print "
                     "alike but differ; pass ids through unicodedata.normalize('NFC', …) if "
-                    "they are the same"
+                    "the two are the same document"
                 ]
     return []
 
