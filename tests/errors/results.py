@@ -173,7 +173,7 @@ CASES = {
     "lists without clusters": (ValueError, "20 lists have none: 0, 1, 2, 3, 4, …", lambda: by_clusters(pandas.Series([0] * 20, IDS), ids=None), lambda: (by_clusters({id: 0 for id in IDS}), by_clusters([0, 1] * 10, ids=None), by_clusters(pandas.Series([0, 1] * 10), ids=None))),
     "clusters of an id twice": (ValueError, "ids of clusters hold 'q0' more than once", lambda: by_clusters(pandas.Series([0] * 20, ["q0", *IDS[:-1]])), lambda: by_clusters(pandas.Series([0, 1] * 10, IDS))),
     "tukey of other lists": (ValueError, "needs the same lists for all systems", lambda: jrm.compare(JOINED | {"c": lists_of(VALUES, defined=VALUES > 0)}, test="tukey", undefined="skip"), lambda: jrm.compare(JOINED | {"c": lists_of(VALUES, defined=VALUES > 0)}, test="tukey", undefined="zero")),
-    "mcnemar of halves": (ValueError, "'mcnemar', but some values are not 0 or 1", lambda: jrm.compare(np.ones(9), np.full(9, 0.5), test="mcnemar")),
+    "mcnemar of halves": (ValueError, "'mcnemar', but some values are not 0 or 1; pass test='permutation'", lambda: jrm.compare(np.ones(9), np.full(9, 0.5), test="mcnemar"), lambda: jrm.compare(np.ones(9), np.full(9, 0.5), test="permutation")),
     "mcnemar of weights": (ValueError, "takes neither clusters nor weights that differ", lambda: jrm.compare(*[lists_of(np.ones(9), np.arange(9) + 1)] * 2, test="mcnemar"), lambda: jrm.compare(*[lists_of(np.ones(9), np.arange(9) + 1)] * 2, test="permutation")),
     "a ratio and weights": (ValueError, "list 0 has weight .*; pass lists of the same", lambda: jrm.compare(lists_of(VALUES + 1).over(lists_of(VALUES + 1)), lists_of(VALUES, VALUES + 2)), lambda: jrm.compare(lists_of(VALUES + 1).over(lists_of(VALUES + 1)), lists_of(VALUES, VALUES + 1))),
     # names

@@ -50,30 +50,31 @@ def compare(
 ) -> Comparisons:
     """Compares b with the baseline a, list by list, by the differences b − a.
 
-    Two overlapping intervals are no test. Each interval tells how a system's mean would
-    vary over other lists; but a and b see the same lists, and a list that is hard for a is
-    hard for b. Differences therefore vary less than the values of a or of b, and systems
-    whose intervals overlap may well differ beyond doubt. Look at the interval of the
-    difference instead, and at its size before its p: over many lists, any difference is
-    significant.
+    Overlapping intervals are not a test. Each interval tells how a system's mean would
+    vary over other lists; but a and b see the same lists, and a list that is hard for a
+    is hard for b. Differences therefore vary less than the values of a or of b, and
+    systems whose intervals overlap may well differ beyond doubt. Look at the interval
+    of the difference instead, and at the size of the difference before its p: over many
+    lists, any difference is significant.
 
     - "permutation" is the test to prefer (Fisher's randomisation test, on the mean), and
-      the default: it assumes nothing but that a and b might have been swapped in each list.
-    - "bootstrap" assumes that the lists are a sample of many, and agrees with "permutation"
-      above some 50 lists. If weights differ, it warns of an `n_eff` below 50, and refuses
-      one below 3 (but for `Seeds`).
+      the default: it assumes only that a and b might have been swapped in each list.
+    - "bootstrap" assumes that the lists are a sample of many, and agrees with
+      "permutation" if there are more than some 50 lists. If weights differ, it warns if
+      `n_eff` is below 50, and raises if `n_eff` is below 3 (except for `Seeds`).
     - "t" also assumes that the mean of differences is normally distributed, and takes no
-      time. If all differences are equal but not 0, it has no error, and p is 0. With a
-      margin it allows for rare losses that these lists do not show.
-    - "tukey" tests all pairs of several systems at once, each metric and cutoff by itself:
-      it permutes the systems within each list, and compares a difference with the range of
-      all means. Its p is already corrected for the number of systems.
-    - "mcnemar" is the exact test of values of 0 and 1, such as hits: the permutation test
-      over all patterns, however many lists differ.
+      time. If all differences are equal but not 0, their standard error is 0, and so is
+      p. With a margin, "t" allows for rare losses that these lists do not show.
+    - "tukey" tests all pairs of several systems at once, separately for each metric and
+      cutoff: it permutes the systems within each list, and compares each difference
+      with the range of the permuted means. Its p is already corrected for the number of
+      systems.
+    - "mcnemar" is the exact test for values of 0 and 1, such as hits: it is the
+      permutation test over all patterns of signs, however many lists differ.
 
-    Smucker et al. find that the first three hardly differ on 50 lists, and that the sign
-    and the Wilcoxon tests, which this function does not offer, are often misleading about
-    means.
+    Smucker et al. find that the first three tests hardly differ on 50 lists, and that
+    the sign and the Wilcoxon tests, which this function does not offer, are often
+    misleading about means.
 
     All tests take lists to be independent. If they come in clusters, such as the sessions
     of a user, pass `clusters`: 40 users of ten sessions each, counted as 400 lists, gave a
@@ -85,21 +86,23 @@ def compare(
     The verdict is then about training procedures. If only one system has `Seeds`, the other
     one is fixed, like a baseline that needs no training; if it was trained, the verdict is
     about this one model of it. Simulations compared equal procedures with three or five
-    seeds each, which varied not at all, a tenth as much as lists, or as much as lists: 1 to
-    6 % differed at the 5 % level. When some runs failed and the other system was fixed,
-    15 % differed with three seeds and 11 % with five.
+    seeds each; the seeds varied not at all, a tenth as much as lists, or as much as
+    lists: 1 to 6 % of the comparisons were significant at the 5 % level. When some runs
+    failed and the other system was fixed, 15 % were significant with three seeds, and
+    11 % with five.
 
     If people have labelled few lists, and a judge such as a language model has labelled
-    many, pass the values by the judge's labels as `judge`. The difference then comes from
-    `prediction_powered`, so no bias of the judge moves it, and "t" is the default test: its
-    error has n − 2 degrees of freedom, n being the number of lists of people. "bootstrap"
-    draws the lists of people and the lists of the judge alone, and finds λ in each
-    resample; other tests cannot use lists that people have not labelled.
+    many, pass the values computed from the judge's labels as `judge`. The difference
+    then comes from `prediction_powered`, so no bias of the judge moves it, and "t" is
+    the default test: its error has n − 2 degrees of freedom, n being the number of
+    lists of people. "bootstrap" resamples the lists that people labelled and the lists
+    that only the judge labelled, and estimates the tuning λ anew in each resample.
+    Other tests cannot use lists that people have not labelled.
 
     Call it outside `jax.jit`; `paired` and `bootstrap` work inside. On two cores, 100,000
     permutations of 10,000 lists take about a second, and 100,000 resamples for "bootstrap"
-    about seven. Both need some 30 MiB, and "bootstrap" 10 bytes more for each sample and
-    comparison.
+    about seven. Both need some 30 MiB, and "bootstrap" needs 10 bytes more for each
+    sample and comparison.
 
     Args:
         a: The baseline. Values of one metric are a `PerList`, an array `[lists]` or
@@ -109,109 +112,117 @@ def compare(
             `Evaluation`, as from `evaluate_users` or `Joined.evaluation`. `Seeds` hold any
             of these forms. Without b, pass a dict of two or more systems, each in any of
             these forms, or `Systems`, which read such a dict once for all calls.
-        b: The same for another system; or a dict of systems, each with the metrics of a.
-            None takes all systems from a.
+        b: The values of another system, in the same forms; or a dict of systems, each
+            with the metrics of a. None takes all systems from a.
         ids: How to pair lists whose values have no ids. None pairs them by position;
-            `(ids_a, ids_b)` has an id for every list, integers or strings or anything
-            hashable, in any order. The ids of b hold for all its systems. A Series and a
-            frame are always paired by their index, a dict by its keys and an `Evaluation`
-            by its users or queries, if these have ids.
+            `(ids_a, ids_b)` has an id for every list, in any order: integers, strings
+            or anything hashable. The ids of b hold for all its systems. A Series and a
+            frame are always paired by their index, and a dict by its keys. An
+            `Evaluation` is paired by the ids of its users or queries, if these have
+            ids.
         clusters: The id of a cluster for every list: a dict or a Series from list ids to
             cluster ids, or a sequence in the order of the lists of a (without b, of its
             first system). Lists without ids have the ids 0, 1, … Each cluster then counts
             as one list: its weighted mean difference, with the sum of its weights. None
-            takes each list for itself.
-        judge: The values of the same systems and metrics by the judge's labels, for more
-            lists; the lists of a and b are a random sample of these. Pass
-            `(judge_a, judge_b)` if you pass b, or else a dict by system. All need ids of
-            lists, and `clusters` then hold an id for each of the judge's lists.
+            counts each list by itself.
+        judge: The values of the same systems and metrics, computed from the judge's
+            labels, for more lists; the lists of a and b are a random sample of the
+            judge's lists. Pass `(judge_a, judge_b)` if you pass b, or else a dict with
+            the same systems as a. All values need list ids, and `clusters` then hold an
+            id for each of the judge's lists.
         test: "permutation", "bootstrap", "t", "tukey" or "mcnemar". None is "permutation",
             and "t" with a judge.
         pairs: Without b, "baseline" compares each system with the first, and "all" each
-            with all later ones; names of several baselines, ("bm25", "dense"), compare
-            each of these with all other systems.
+            with all later ones; names of several baselines, such as ("bm25", "dense"),
+            compare each baseline with all other systems.
         correction: How p is corrected for the number of comparisons in the call. "holm"
-            holds the probability of any false alarm, for any test. "maxT" does the same for
-            "permutation" alone: it compares each difference with the largest t of all under
-            the same flipped signs, and finds more if comparisons are similar, as cutoffs
-            and related systems are. "fdr" holds the expected share of false alarms among
-            all alarms (Benjamini and Hochberg), for many exploratory comparisons. The test
-            "tukey" takes none of these, because its p is corrected already.
+            bounds the probability of any false alarm, for any test. "maxT" does the
+            same, but only for "permutation": it compares each difference with the
+            largest t of all comparisons under the same flipped signs. It finds more if
+            comparisons are similar, such as cutoffs of a metric or related systems.
+            "fdr" bounds the expected share of false alarms among all alarms (Benjamini
+            and Hochberg), for many exploratory comparisons. The test "tukey" ignores
+            "holm" and refuses the others, because its p is corrected already.
         alternative: "two-sided", "greater" for b − a above 0 or "less" for below, as in
-            SciPy, no matter whether higher or lower values of the metric are better. Choose
-            a side before you look at the values. The interval is then one-sided as well.
+            SciPy, whether higher or lower values of the metric are better. Choose a
+            side before you look at the values. The interval is then one-sided as well.
         margin: The smallest difference that matters, above 0, in units of the metric. p
-            then asks whether b − a surely stays within it: inside ±margin for "two-sided"
-            (equivalence, the larger p of two one-sided tests; below 0.05 if the interval
-            of level 0.9 lies inside), above −margin for "greater" (b is not worse), below
-            margin for "less". The tests are the same, of differences that are shifted by
-            the margin. "t" takes bounds that are wider than Student's if few lists differ,
-            or few lose much: equal values do not prove that a loss in one list of a hundred
-            would have shown. Other tests warn if some lists are equal and fewer than 15
-            differ.
-        mid_p: True counts an outcome half if it is as extreme as the observed one, for
-            "permutation" and "mcnemar". If few lists differ, p then errs less on the safe
-            side, and may be a little too small.
+            then asks whether b − a surely stays within the margin: inside ±margin for
+            "two-sided" (equivalence, the larger p of two one-sided tests; below 0.05 if
+            the interval of level 0.9 lies inside), above −margin for "greater" (b is
+            not worse), below margin for "less". The tests are the same, but of
+            differences that are shifted by the margin. "t" takes bounds that are wider
+            than Student's if few lists differ, or few lists lose much: equal values do
+            not rule out a loss in one list of a hundred. Other tests warn if some lists
+            are equal and fewer than 15 differ.
+        mid_p: If True, outcomes that are just as extreme as the observed one count
+            half, for "permutation" and "mcnemar". If few lists differ, p is then less
+            conservative, and may be a little too small.
         samples: Number of permutations or resamples; "t" and "mcnemar" draw none.
             "permutation" takes all 2ⁿ patterns of signs instead if there are no more than
             this, n being the number of lists in which anything differs.
         level: The probability with which the interval should cover the difference, in
-            (0, 1). The interval is Student's, with `n_eff` − 1 degrees of freedom and, if
-            weights differ, an error that allows for heavy lists (HC3). With "t" and a
-            margin, its ends are the bounds that `margin` describes, but not for `Seeds`,
-            ratios or a judge. "bootstrap" takes the resampled t statistic. The interval is
-            never corrected for the number of comparisons.
-        key: A PRNG key. None is `jax.random.key(0)`, so that a p value is the same in
-            every run.
+            (0, 1). The interval is Student's, with `n_eff` − 1 degrees of freedom and,
+            if weights differ, a standard error that allows for heavy lists (HC3). With
+            "t" and a margin, its limits are the bounds that `margin` describes, but not
+            for `Seeds`, ratios or a judge. "bootstrap" takes the interval from the
+            resampled t statistic. The interval is never corrected for the number of
+            comparisons.
+        key: A PRNG key. None is `jax.random.key(0)`, so a p value is the same in every
+            run.
         undefined: The value of lists in which the metric is undefined: "zero", "one", or
-            "skip", which keeps the lists in which both are defined. None takes the choice
-            with which values were measured, as by `evaluate_users`, or else "zero"; if 0 is
-            the best value of a metric, a warning then says so. Missing values (NaN, None,
-            NA, null) are counted in the same way. Without `undefined` they raise; but if
-            there is a judge and people's value is missing, the list is one of the judge
-            alone.
+            "skip", which keeps the lists in which the metric is defined for both
+            systems. None takes the choice with which the values were measured, for
+            example by `evaluate_users`, or else "zero"; it then warns if 0 is the best
+            value of a metric. Missing values (NaN, None, NA, null) are counted in the
+            same way. Without `undefined` they raise. But with a judge, a list whose
+            value of people is missing counts as a list of the judge alone.
         lower: Names of metrics, with or without their cutoffs, whose lower values are
-            better, or True for all; it decides who wins. The metrics of this package are
-            known by their names, and values without a name are better when higher.
-            Means of values are compared whatever the name, even "gm_map".
+            better, or True for all; it decides which system wins a list. The metrics of
+            this package are known by their names; for values without a name, higher is
+            better. Arithmetic means of the values are compared whatever the name, even
+            for "gm_map".
 
     Returns:
         `Comparisons`: a sequence with a `Comparison` for every system, task, metric and
-        cutoff, in this order, found by their names: `compare(a, b)["ndcg@10"].p`. In nested
-        dicts, the last key above the values is the name of a metric; a key before it that
-        is not the name of a system is a task.
+        cutoff, in this order. A name finds a comparison: `compare(a, b)["ndcg@10"].p`.
+        In nested dicts, the last key above the values is the name of a metric; a key
+        before it that is not the name of a system is a task.
 
         p is the share of all permutations in which t* is at least as far from 0 as t, in
         the direction of the alternative. With random samples, 1 is added to both numbers of
-        the share, so that p is never 0; if even the least p would be above 1 − level once
-        corrected, a warning says so. For permutations, t is the mean difference, and t* the
-        same with the signs of random lists flipped. For the bootstrap, t is the mean
-        difference over its standard error; t* is the mean difference of resampled lists,
-        less the mean difference of all lists, over its own standard error. p is 1 if
-        nothing differs, and for fewer than two lists. Lists without a weight above 0 do not
-        count; if no list counts, the difference is 0, from −inf to inf.
+        the share, so that p is never 0; `compare` warns if even the least p would be
+        above 1 − level once corrected. For permutations, t is the mean difference, and
+        t* is the mean difference after the signs of random lists are flipped. For the
+        bootstrap, t is the mean difference over its standard error; t* is the mean
+        difference of resampled lists minus the mean difference of all lists, over the
+        standard error of the resampled mean. p is 1 if nothing differs, and for fewer
+        than two lists. Lists without a weight above 0 do not count; if no list counts,
+        the difference is 0, from −inf to inf.
 
-        Wins, ties and losses count lists, even with clusters; `effect_size` and `n_eff` are
-        about clusters. Weights are the same for a and b, except for ratios, as made by
-        `PerList.over`, which may weigh lists by the items that each system has retrieved.
-        Then "permutation" swaps value and weight of the two systems in random lists, and
-        divides the difference of the ratios by its error anew (delete-one jackknife), in
-        about 10⁻⁹ seconds for each permutation and list. `n_eff` is the smaller number of
-        the two systems, and a list that only one system weighs is no win, tie or loss.
+        Wins, ties and losses count lists, even with clusters; `effect_size` and `n_eff`
+        are then about clusters. Weights are the same for a and b, except for ratios, as
+        made by `PerList.over`, which may weigh lists by the items that each system has
+        retrieved. Then "permutation" swaps value and weight of the two systems in
+        random lists, and divides the difference of the ratios by its error anew
+        (delete-one jackknife), in about 10⁻⁹ seconds for each permutation and list.
+        `n_eff` is the smaller number of the two systems, and a list that only one
+        system weighs is no win, tie or loss.
 
     Raises:
-        ValueError: if a and b hold different metrics or cutoffs; if their lists differ in
-            number without ids, or in weights, unless both are ratios; if ids repeat or are
-            missing on one side, or only one side has them; if a list has no cluster; if a
-            dict holds means instead of per-list values; if a value is NaN or infinite, or
-            a weight infinite; if an option is not listed above, or means nothing for the
-            test or for these values; for "mcnemar", if a value is not 0 or 1, if weights
-            differ or there are clusters; for "bootstrap", if weights leave fewer than three
-            effective lists; for "tukey", if pairs of systems have different lists; if
-            `Seeds` have fewer than three seeds (below five, a warning says how little they
-            tell). With a judge, if it lacks a system, a metric or a list, if values have no
-            ids, if they are `Seeds` or ratios whose weights differ, and for tests other
-            than "t" and "bootstrap".
+        ValueError: if a and b hold different metrics or cutoffs; if lists without ids
+            differ in number; if lists differ in weights, unless a and b are both
+            ratios; if ids repeat or are missing on one side, or only one side has them;
+            if a list has no cluster; if a dict holds means instead of per-list values;
+            if a value is NaN or infinite, or a weight infinite; if an option is not
+            listed above, or does not apply to the test or to these values; for
+            "mcnemar", if a value is not 0 or 1, if weights differ or there are
+            clusters; for "bootstrap", if weights leave fewer than three effective
+            lists; for "tukey", if pairs of systems have different lists; if `Seeds`
+            have fewer than three seeds (below five, a warning says how little they
+            tell). With a judge, also if the judge lacks a system, a metric or a list,
+            if values have no ids or are `Seeds` or ratios whose weights differ, and for
+            tests other than "t" and "bootstrap".
         TypeError: if a or b is traced, or holds no per-list values; if clusters are in
             another form.
 
@@ -287,10 +298,15 @@ def compare(
     )
     question.check(OF_JUDGES if judge is not None else None)
     if b is None and ids is not None:
-        raise ValueError("ids pair a with b; without b, pass Series or dicts")
+        raise ValueError(
+            "ids is given without b, but ids pair the lists of a with the lists of b; leave "
+            "ids out, and pass Series or dicts"
+        )
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):
-        raise TypeError("ids: pass a tuple (ids_a, ids_b)")
+        raise TypeError(
+            "ids does not hold the list ids of two sides; pass a tuple (ids_a, ids_b)"
+        )
     # With a judge, a missing value of people is no error, even without `undefined`: the
     # list then belongs to the judge alone.
     how = undefined, reading.FIX_MISSING if judge is None else ""
@@ -301,7 +317,7 @@ def compare(
         record.ids is not None or isinstance(record.source, ListValues)
         for record in records
     ):
-        # Move the ids into the records, so that all errors name lists by their ids.
+        # Move the ids into the records, so that errors name lists by these ids.
         sides = zip(records, ids_of_records, strict=True)
         records = [dataclasses.replace(record, ids=names) for record, names in sides]
         ids_of_records = None
@@ -337,22 +353,23 @@ def _records_of_pairs(
     pairs: Pairs | Sequence[Hashable],
     how: tuple[types.Undefined | None, str],
 ) -> tuple[list[reading.Record], list[tuple[int, int]]]:
-    """Pairs the metrics of systems, `[a, b, a, b, …]`, and numbers the systems of each.
+    """Returns metrics of pairs of systems, `[a, b, a, b, …]`, and the systems' numbers.
 
     Args:
         a: The values of the baseline; or a dict of systems if b is None.
         b: The values of another system, a dict of such systems, or None.
-        pairs: "baseline" pairs each system with the first alone, "all" with every other;
-            names of systems are baselines, and all other systems are paired with them.
-        how: The value of undefined lists, and the advice in the error for missing values;
-            "" if these are no error.
+        pairs: "baseline" pairs each system with the first one only, "all" with every
+            other system; names of systems are baselines, and all other systems are
+            paired with them.
+        how: The value of undefined lists, and the advice in the error for missing
+            values; the advice is "" if missing values are no error.
 
     Returns:
-        The records, and the numbers of the two systems of each pair; the baseline has the
-        number 0.
+        The records, and a tuple with the numbers of the two systems for each pair; the
+        baseline has the number 0.
 
     Raises:
-        ValueError: if either holds no metric, if the metrics of systems differ, or if
+        ValueError: if a or b holds no metric, if the metrics of systems differ, or if
             `pairs` names a system that is missing.
     """
     baselines = 1
@@ -370,8 +387,8 @@ def _records_of_pairs(
         if not isinstance(pairs, str):
             if not pairs or any(name not in named for name in pairs):
                 raise ValueError(
-                    f"pairs names {listing(list(pairs)) or 'none'}; pass names of "
-                    f"baselines among {listing(list(named))}"
+                    f"pairs names {listing(list(pairs)) or 'none'}, but has to name "
+                    f"systems; pass names of baselines among {listing(list(named))}"
                 )
             baselines = len(set(pairs))
             systems = list({name: named[name] for name in (*pairs, *named)}.values())
@@ -392,29 +409,32 @@ def _records_of_judge(
     is_by_side: bool,
     undefined: types.Undefined | None,
 ) -> list[reading.Record]:
-    """Finds the values of a judge for both sides of each pair, `[a, b, a, b, …]`.
+    """Finds the judge's values of both systems of each pair, `[a, b, a, b, …]`.
 
     Args:
-        judge: The judge's values of a and of b, as a pair; or a dict of systems.
+        judge: A pair with the judge's values of a and of b; or a dict of systems.
         records: The values of people, `[a, b, a, b, …]`.
         is_by_side: True if a and b were passed as two arguments.
         undefined: As for `compare`.
 
     Raises:
         TypeError: if the judge's values are not passed in the form of people's values.
-        ValueError: if they lack a system or a metric.
+        ValueError: if the judge's values lack a system or a metric.
     """
     first: reading.Metrics = {}
     how = undefined, reading.FIX_MISSING
     if is_by_side:
         if not isinstance(judge, tuple | list) or len(judge) != 2:
-            raise TypeError("judge: pass a tuple (judge_a, judge_b), as a and b")
+            raise TypeError(
+                "judge is not a pair, but a and b were passed separately; pass a tuple "
+                "(judge_a, judge_b)"
+            )
         names = "judge[0]", "judge[1]"
         first, systems = _baseline_and(judge[0], judge[1], names, how)
     else:
         if not isinstance(judge, reading.Systems) and not reading.is_nested(judge):
             raise TypeError(
-                f"judge: got {inputs.kind_of(judge)}; pass a dict of systems, as a is"
+                f"judge is {inputs.kind_of(judge)}; pass a dict of systems, as for a"
             )
         read = reading.read(judge, "judge", ("system", "metric"), *how)
         systems = reading.by_system(read)
@@ -425,8 +445,8 @@ def _records_of_judge(
         sides = (a, baseline), (b, system)
         if missing := [side.keys for side, values in sides if side.path not in values]:
             raise ValueError(
-                f"judge lacks {listing(missing)}; pass the values of the same systems and "
-                "metrics"
+                f"judge lacks {listing(missing)}; pass the judge's values of all systems "
+                "and metrics that are compared"
             )
         judge_records += [baseline[a.path], system[a.path]]
     return judge_records
@@ -467,11 +487,12 @@ def _baseline_and(
     names: tuple[str, str],
     how: tuple[types.Undefined | None, str],
 ) -> tuple[reading.Metrics, dict[Hashable, reading.Metrics]]:
-    """Reads the baseline a, and the systems in b, by name.
+    """Reads the baseline a, and the systems in b as a dict from their names.
 
-    b holds several systems if its dicts are nested one level deeper than the dicts of a;
-    its first keys are then their names. Otherwise the names come from its records, as for
-    `Systems` or a frame of several systems; without names, b is one system, named None.
+    b holds several systems if its dicts are nested one level deeper than the dicts of
+    a; the first keys of b are then the names of the systems. Otherwise the names come
+    from the records of b, as for `Systems` or a frame of several systems. Without
+    names, b is one system, named None.
     """
     records_a = reading.read(a, names[0], ("metric",), *how)
     records_b = reading.read(b, names[1], ("metric",), *how)
@@ -490,8 +511,8 @@ def _baseline_and(
     if any(metrics.keys() != baseline.keys() for metrics in systems.values()):
         raise ValueError(
             f"{names[0]} holds {reading.paths_text(baseline)} and {names[1]} holds "
-            f"{reading.paths_text(paths_of_b)}; pass values of the same metrics, or as b a "
-            "dict of systems, each with the metrics of a"
+            f"{reading.paths_text(paths_of_b)}; pass values of the same metrics, or pass a "
+            "dict of systems as b, each with the metrics of a"
         )
     return baseline, systems
 
@@ -509,11 +530,12 @@ def _subjects_of(
         records: The values of two systems, `[a, b, a, b, …]`.
         couples: The numbers of the systems of each pair.
         lower: As for `compare`.
-        has_name_of_a: True if the baseline came in the dict of systems, with a name.
-        undefined: As for `compare`. If it is passed, signatures are left out, because they
-            may say another `undefined`.
+        has_name_of_a: True if the baseline came in a dict of systems, so that it has a
+            name.
+        undefined: As for `compare`. If `undefined` is passed, signatures are left out,
+            because they may state another `undefined`.
     """
-    # Comparisons of one metric at one cutoff share a number, whatever their systems.
+    # Comparisons of the same metric and cutoff share a number, whatever their systems.
     numbers: dict[tuple[reading.Path, str | None], int] = {}
     return [
         Subject(
@@ -536,9 +558,10 @@ def _subjects_of(
 
 
 def _signatures_of(a: reading.Record, b: reading.Record) -> dict[str, str]:
-    """Returns the signature that two records share, by label.
+    """Returns a dict from labels to the signatures that two records share.
 
-    Geometric means have none here, because comparisons take plain means of values.
+    Geometric means get no signature here, because comparisons take plain means of
+    values.
     """
     is_shared = a.signature == b.signature != "" and "|mean:" not in a.signature
     both_cutoffs = [getattr(record.signature, "cutoffs", ()) for record in (a, b)]

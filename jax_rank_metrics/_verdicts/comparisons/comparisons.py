@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 NAME_FIELDS = ("task", "baseline", "system", "metric", "cutoff")
 # If fewer lists differ, the repr shows their number, because so few say little.
 FEW_LISTS = 10
-# The labels of a corrected p, which stands beside p.
+# The labels that a corrected p has in texts.
 CORRECTION_NAMES = {"holm": "Holm", "maxT": "maxT", "fdr": "FDR", "tukey": "Tukey"}
 
-# The fields of a judge that a record holds.
+# The fields of `Comparison.judge` that `to_dict` keeps.
 _JUDGE_FIELDS = ("other_lists", "judge_mean", "judge_bias", "tuning", "worth")
 
 _TESTS = {
@@ -42,46 +42,49 @@ class Comparison:
         difference: The weighted mean of b − a.
         low: The lower end of an interval of the difference, at `level`.
         high: The upper end.
-        p: The probability of a difference of this size or more if it made no difference
-            which system is which. It counts differences in either direction, or in the
-            direction of `alternative`. With a `margin`, the probability of a difference as
-            far within the margin, if b − a lay at the margin. Its smallest value,
-            1 / (1 + `samples`), is an upper bound, and is printed as `p≤`.
+        p: The probability of a difference of this size or more if the two systems were
+            interchangeable. It counts differences in either direction, or in the
+            direction of `alternative`. With a `margin`, it is the probability of a
+            difference that is as far within the margin, if the true b − a lay at the
+            margin. Its smallest value, 1 / (1 + `samples`), is an upper bound of p, and
+            is printed as `p≤`.
         p_corrected: p corrected for the number of comparisons in the call: if all
             differences with a corrected p below 0.05 are called real, at most 5 % of calls
-            have a false one among them. With the correction "fdr", on average 5 % of the
-            differences that are called real are false.
-        effect_size: Cohen's d of paired differences: their mean over their standard
-            deviation, both weighted; computed from clusters, if there are any. NaN for
-            fewer than two lists.
-        wins: Number of lists in which b is better; None if neither direction of the metric
-            is better, as for `num_retrieved`.
-        ties: Number of lists in which both are equal up to rounding.
+            call a difference real that is not. With the correction "fdr", on average
+            5 % of the differences that are called real are not.
+        effect_size: Cohen's d of paired differences: the weighted mean of the
+            differences over their weighted standard deviation; computed from clusters,
+            if there are any. NaN for fewer than two lists.
+        wins: Number of lists in which b is better; None for a metric such as
+            `num_retrieved`, of which neither more nor less is better.
+        ties: Number of lists in which a and b are equal up to rounding.
         losses: Number of lists in which a is better, or None.
         lists: Number of lists that counted.
         n_eff: Effective number of lists, (Σ weight)² / Σ weight² (Kish 1965): `lists` if
             all weights are equal, and fewer otherwise. With clusters, the effective number
-            of clusters. For ratios that weigh lists differently, the smaller number of the
-            two.
-        test: The test that p is from.
-        correction: How p was corrected: "holm", "maxT", "fdr", or "tukey" for that test,
-            whose p is corrected already.
-        alternative: The question of p and of the interval: "two-sided", "greater" for b − a
-            above 0, or "less".
+            of clusters. For ratios that weigh lists differently, the smaller number of
+            the two systems.
+        test: The test that gave p.
+        correction: How p was corrected: "holm", "maxT", "fdr", or "tukey" for the test
+            "tukey", whose p is corrected already.
+        alternative: What p and the interval ask: "two-sided", "greater" for b − a above
+            0, or "less".
         margin: The difference, in units of the metric, that p asks b − a to stay within;
             None if p asks whether there is any difference.
-        samples: Number of random permutations or resamples that p is from; 0 if all
+        samples: Number of random permutations or resamples that gave p; 0 if all
             permutations were used, and for "t" and "mcnemar".
         level: The probability with which the interval should cover the difference.
-        lower_is_better: True if b is better when b − a is below 0; None as for `wins`.
-        clusters: Number of clusters that `lists` were joined to; None if each list stands
-            by itself.
-        judge: The same difference, estimated by `prediction_powered`: the judge's own
-            mean, its bias, and the number of labelled lists that it is worth. `lists`,
-            `wins` and `n_eff` are about the lists of people. None without a judge.
+        lower_is_better: True if b is better when b − a is below 0; None if `wins` is
+            None.
+        clusters: Number of clusters into which the lists were joined; None if each list
+            counts by itself.
+        judge: The same difference, estimated by `prediction_powered`, with the judge's
+            own mean, the judge's bias, and the number of lists of people that would be
+            as informative (`worth`). `lists`, `wins` and `n_eff` are about the lists
+            that people labelled. None without a judge.
         seeds: The scores of training seeds, if a or b is `Seeds`; see `SeedSummary`.
-        undefined: Number of lists in which the metric is undefined, or a value missing, for
-            a or for b, whatever they count as.
+        undefined: Number of lists in which the metric is undefined, or a value missing,
+            for a or for b, whatever value these lists count as.
         task: The key of the task, such as a collection; None without tasks.
         baseline: The name of a, if all systems came in one dict; None otherwise.
         system: The name of b, if systems have names; None otherwise.
@@ -90,10 +93,10 @@ class Comparison:
         cutoff: The cutoff after the "@" of the metric's name: an int, or text such as "1%".
             If the name has no cutoffs but the values have, the index of the column. None
             without cutoffs.
-        signature: The `Signature` of the metric, which evaluations know; None if values
-            have no signature, if a and b have different ones, and if `undefined` was passed
-            to `compare`. Not in the dict.
-        values: The values of all lists, for `Comparisons.lists`; not in the dict.
+        signature: The `Signature` of the metric, as evaluations have it; None if values
+            have no signature, if the signatures of a and b differ, and if `undefined`
+            was passed to `compare`. Not part of `to_dict`.
+        values: The values of all lists, for `Comparisons.lists`; not part of `to_dict`.
     """
 
     difference: float
@@ -160,7 +163,8 @@ class Comparison:
         if self.judge is not None:
             counts += [f"{self.judge.other_lists} of the judge alone"]
             counts += [f"worth {self.judge.worth:.3g}"]
-        # With equal weights, n_eff is this number up to rounding, and adds nothing.
+        # With equal weights, n_eff is this number up to rounding, so it need not be
+        # shown.
         independent = self.lists if self.clusters is None else self.clusters
         if self.n_eff < 0.995 * independent:
             counts.append(f"n_eff {self.n_eff:.3g}")
@@ -168,7 +172,7 @@ class Comparison:
             counts.append("lower is better")
         if hypothesis := hypothesis_of(self):
             counts.insert(0, f"p is for {hypothesis}")
-        # Adding 0 turns −0, which would be printed with its sign, into 0.
+        # Adding 0 turns −0 into 0, because −0 would be printed with its sign.
         difference, low, high = (
             number + 0.0 for number in (self.difference, self.low, self.high)
         )
@@ -207,7 +211,7 @@ def method_of(comparison: Comparison) -> str:
 
 
 def hypothesis_of(comparison: Comparison) -> str:
-    """Returns the claim that a small p supports: `above 0`; "" for any difference."""
+    """Returns what a small p supports, such as `above 0`; "" for any difference."""
     # A margin turns "above 0" into "above −margin": b is not worse by that much.
     margin = comparison.margin or 0
     if comparison.alternative == "greater":
@@ -229,10 +233,11 @@ def is_bound(p: float, samples: int) -> bool:
 
 
 class Comparisons(Sequence[Comparison]):
-    """The comparisons of a call of `compare`: one for each task, system, metric and cutoff.
+    """The comparisons of a call of `compare`: a sequence that names can select from.
 
-    It is a sequence, in the order of systems, then of tasks and metrics, then of cutoffs;
-    and it prints as the table that `table` makes of it.
+    There is one for each task, system, metric and cutoff, in the order of systems, then
+    of tasks and metrics, then of cutoffs. `Comparisons` prints as the table that
+    `table` makes of it.
 
     >>> from jax_rank_metrics import compare
     >>> old = {"mrr": [0.2, 0.5, 0.5, 0.1], "recall@1,5": [[0, 1], [0, 1], [1, 1], [0, 0]]}
@@ -256,10 +261,11 @@ class Comparisons(Sequence[Comparison]):
     def __getitem__(self, index: int | str | slice) -> "Comparison | Comparisons":
         """Returns the comparison at an index, or the only one that has a name.
 
-        A name may be of a metric, with its cutoff or without, of a system or of a task.
+        The name may be the name of a metric, with its cutoff or without, of a system or
+        of a task.
 
         Raises:
-            KeyError: if no comparison has the name, or several have.
+            KeyError: if no comparison has the name, or several comparisons have it.
         """
         if isinstance(index, slice):
             return Comparisons(self._comparisons[index])
@@ -271,7 +277,9 @@ class Comparisons(Sequence[Comparison]):
         if len(matches) == 1:
             return matches[0]
         if not matches:
-            raise KeyError(f"{index!r} names no comparison; there are {_listing(self)}")
+            raise KeyError(
+                f"{index!r} names no comparison; pass one of the names {_listing(self)}"
+            )
         raise KeyError(
             f"{index!r} names {len(matches)} comparisons, {_listing(matches)}; select one "
             "by task=, system=, metric= and cutoff="
@@ -325,8 +333,8 @@ class Comparisons(Sequence[Comparison]):
             system: The name of the compared system; None is any.
             metric: The name of the metric, with its cutoff or without; None is any.
             cutoff: The cutoff, such as 10; None is any.
-            baseline: The name of the system it is compared with, if all systems came in one
-                dict; None is any.
+            baseline: The name of the baseline, if all systems came in one dict; None is
+                any.
         """
         return Comparisons(
             comparison
@@ -346,7 +354,7 @@ class Comparisons(Sequence[Comparison]):
     ) -> "pd.DataFrame":
         """Returns a pandas frame of the lists of each comparison, worst first.
 
-        It shows which lists decided, and with `documents` also why.
+        The frame shows which lists made the difference, and with `documents` also why.
 
         Args:
             documents: The result of `join` for each system, by its name; systems must have
@@ -355,15 +363,16 @@ class Comparisons(Sequence[Comparison]):
             relevance_threshold: The lowest relevance of documents; None is any above 0.
 
         Returns:
-            A row for each comparison and each of its lists that counts, with the names of
-            the comparison, "list", the values "a" and "b", their "difference" b − a, and
-            "weight". Lists that pulled b down most come first, and lists that lifted it
-            most come last. With documents, "missed" holds `(id, rank_a, rank_b)` of the
-            relevant documents that b ranks lower than a does, and "gained" the same for
-            documents that b ranks higher. A rank is None if the document was not retrieved.
-            If the document ties, its rank is the mean rank of the ties, or `(first, last)`
-            if these lie on both sides of the cutoff: then the share of them within the
-            cutoff counts. Documents that both rank below the cutoff are left out.
+            A row for each comparison and each list that counts in it, with the names of
+            the comparison, "list", the values "a" and "b", their "difference" b − a,
+            and "weight". Lists that pulled b down most come first, and lists that
+            lifted b most come last. With documents, "missed" holds
+            `(id, rank_a, rank_b)` of the relevant documents that b ranks lower than a
+            does, and "gained" holds the same for documents that b ranks higher. A rank
+            is None if the document was not retrieved. If the document ties, its rank is
+            the mean rank of its tie group, or `(first, last)` if the tie group lies on
+            both sides of the cutoff; then the share of the group within the cutoff
+            counts. Documents that both rank below the cutoff are left out.
 
         Raises:
             KeyError: if documents lack a system or a list.
@@ -405,9 +414,9 @@ class Comparisons(Sequence[Comparison]):
     def name_fields(self) -> list[str]:
         """Returns the `NAME_FIELDS` that a table shows, in order.
 
-        A field is left out if no comparison has such a name, and so is a baseline that all
-        comparisons share. "cutoff" is always left out, because the name of the metric has
-        it.
+        A field is left out if no comparison has such a name, and "baseline" if all
+        comparisons share it. "cutoff" is always left out, because the name of the
+        metric contains it.
         """
         return [
             field
@@ -440,12 +449,12 @@ class Comparisons(Sequence[Comparison]):
         return sheets.as_text(self.sheet(3).on_one_line()) if self else "Comparisons()"
 
     def _repr_html_(self) -> str:
-        """Returns the same table for a notebook."""
+        """Returns the table for a notebook, as HTML."""
         return sheets.as_html(self.sheet(3).on_one_line()) if self else "Comparisons()"
 
 
 def comparisons_in(results: object) -> Comparisons | None:
-    """Returns `Comparisons` of one or several comparisons; None for anything else."""
+    """Returns one or several comparisons as `Comparisons`; None for anything else."""
     if isinstance(results, Comparison):
         return Comparisons([results])
     return results if isinstance(results, Comparisons) else None
@@ -457,7 +466,7 @@ def _metric_names(metric: str | None) -> tuple[str, ...]:
 
 
 def _listing(comparisons: Iterable[Comparison]) -> str:
-    """Lists the names of comparisons, for messages: `'new recall@5', 'new mrr'`."""
+    """Returns the names of comparisons for a message: `'new recall@5', 'new mrr'`."""
     names = [
         " ".join(
             _text(name)
@@ -476,7 +485,7 @@ def _text(name: Hashable) -> str:
 def _columns(
     comparisons: Sequence[Comparison], digits: int
 ) -> dict[str, Callable[[Comparison], sheets.Cell | None]]:
-    """Returns a function for each heading, which makes the cells of its column.
+    """Returns a dict from headings to functions that make the cells of the column.
 
     Columns that would say nothing are left out.
     """

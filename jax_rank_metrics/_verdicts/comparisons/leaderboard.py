@@ -1,4 +1,4 @@
-"""Many systems in the order of their means over tasks, and how sure that order is."""
+"""Orders many systems by their means over tasks, and says how sure that order is."""
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from jax_rank_metrics._verdicts.inference.weighted_means import (
 )
 from jax_rank_metrics._verdicts.systems import list_values, reading, seeds
 
-PERMUTATIONS = 100_000  # at least; many pairs of systems need more
+PERMUTATIONS = 100_000  # at least; with many pairs of systems, more
 
 
 class TaskMeans(NamedTuple):
@@ -32,12 +32,12 @@ class TaskMeans(NamedTuple):
 
     Shapes:
         means: `[systems]`.
-        drawn: `[samples, systems]`, means that other lists may have given; None for fewer
-            than two lists, which say nothing of other lists.
+        drawn: `[samples, systems]`, means that other lists might have given; None for
+            fewer than two lists, because they say nothing about other lists.
         halves: `[splits, 2, systems]`, means of two halves of the lists; None for states
             and for fewer than two lists.
-        variances: `[systems, systems]`, the squared errors of differences of systems; on
-            the diagonal, the squared errors of the means.
+        variances: `[systems, systems]`, the squared standard errors of differences
+            between systems; on the diagonal, the squared standard errors of the means.
         freedoms: `[systems, systems]`, the degrees of freedom of `variances`; 0 for fewer
             than two lists.
         lists: The number of lists that count.
@@ -70,68 +70,74 @@ def leaderboard(
     """Puts systems in the order of their means, and says how sure that order is.
 
     All systems see the same lists, and a list that is hard for one system is hard for
-    others. Means are therefore drawn together, and give ranks, the probability that a
-    system is first and the probability that it beats another. The draws come from a
-    multivariate t distribution around the observed means, with the covariance of systems
-    over the lists and `n_eff` − 1 degrees of freedom. Like `compare`, and unlike separate
-    intervals of means, they know which variation systems share; if weights differ, they
-    have the error of `compare`, too (HC3). Few lists hardly show how far means vary, and
-    the draws allow for this: for five systems on three to 30 lists of equal weight, the
-    intervals of ranks held the true rank in 93 % of simulations or more. A single list says
-    nothing about other lists: then each rank has the interval [1, number of systems], and
-    all systems are first with equal probability.
+    others. The means of all systems are therefore drawn together. The draws give ranks,
+    the probability that a system is first, and the probability that it beats another
+    system. The draws come from a multivariate t distribution around the observed means,
+    with the covariance of systems over the lists and `n_eff` − 1 degrees of freedom.
+    Like `compare`, and unlike separate intervals of means, the draws allow for the
+    variation that systems share. If weights differ, they use the standard error of
+    `compare` (HC3). A few lists hardly show how far means vary, and the draws allow for
+    this, too: for five systems on three to 30 lists of equal weight, the intervals of
+    ranks contained the true rank in 93 % of simulations or more. A single list says
+    nothing about other lists: then each rank has the interval [1, number of systems],
+    and all systems are first with equal probability.
 
-    Means over tasks, such as several collections, count every task equally. Each task is
-    drawn by itself. The tasks are taken as fixed, so results say nothing about other tasks.
-    Lists that come in clusters, such as the sessions of a user, are no independent draws:
-    join them first, by `PerList.cluster`.
+    Means over tasks, such as several collections, count every task equally. Each task
+    has its own draws. The tasks are taken as fixed, so results say nothing about other
+    tasks. Lists that come in clusters, such as the sessions of a user, are not
+    independent: join them first, by `PerList.cluster`.
 
-    Systems form a group that cannot be told apart if no pair among them is significant by
-    the permutation test of all pairs, whose p Holm's procedure corrects. Sharing a group is
-    no proof that two systems are equal.
+    Systems form a group that cannot be told apart if no pair among them is significant
+    by the permutation test of all pairs, with p corrected by Holm's procedure. A common
+    group does not prove that two systems are equal.
 
     Call it outside `jax.jit`. 50 systems of 10,000 lists take some seconds on two cores,
     mostly for the permutations, which are at least 100,000.
 
     Args:
-        systems: A dict from systems to the values of one metric at one cutoff, in any of
-            the forms that `compare` reads, `Seeds` too; to `Bootstrap` states of the same
-            lists, with the same ids and key; or to dicts from tasks to such values or
-            states. A dict holds metrics, not tasks, if it has the key `metric` or if all
-            its keys are names of metrics. Or `Systems`, which read any of these forms.
+        systems: A dict from systems to the values of one metric at one cutoff, in any
+            of the forms that `compare` reads, including `Seeds`; or to `Bootstrap`
+            states of the same lists, made with the same ids and key; or to dicts from
+            tasks to such values or states. A dict holds metrics, not tasks, if it has
+            the key `metric` or if all its keys are names of metrics. Or pass `Systems`,
+            which read any of these forms.
         metric: The name of the metric, if values of several metrics are passed.
-        ids: How to pair lists whose values have no ids. None pairs them by position; a dict
-            from systems to the ids of their lists, in any order, pairs them by these. For
-            tasks, it is a dict from systems to dicts from tasks to ids.
+        ids: How to pair lists whose values have no ids. None pairs them by position; a
+            dict from systems to the ids of their lists, in any order, pairs them by
+            these ids. With tasks, it is a dict from systems to dicts from tasks to ids.
         samples: Number of draws of the means.
-        level: The probability with which an interval should cover its number, in (0, 1);
-            systems are told apart if a corrected p is at most 1 − `level`.
+        level: The probability with which an interval should cover the true value, in
+            (0, 1); two systems are told apart if their corrected p is at most 1 −
+            `level`.
         key: A PRNG key. None is `jax.random.key(0)`.
         undefined: The value of lists in which the metric is undefined; see `compare`.
-            "skip" keeps the lists in which it is defined for all systems. Missing values
-            (NaN, None, NA, null) are counted in the same way, and raise without it.
-        lower: True if lower means are better, or the name of the metric; see `compare`.
+            "skip" keeps the lists in which it is defined for all systems. Missing
+            values (NaN, None, NA, null) are counted in the same way, and raise if
+            `undefined` is None.
+        lower: True, or the name of the metric, if lower means are better; see
+            `compare`.
         tasks_first: True if dicts have tasks as their first keys and systems below them,
             as `table` takes several collections: `{task: {system: values}}`.
 
     Returns:
-        A `Leaderboard`, best system first. Systems whose means are equal keep the order of
-        the dict, and share the middle of their ranks. The interval of a mean is
-        Student's, and the interval of a rank holds the share `level` of its draws.
-        `Bootstrap` states no longer hold the values that permutations need, and systems
-        with `Seeds` cannot swap their values: p is then Student's. Ratios whose weights
-        differ swap value and weight, which takes 10⁻⁹ seconds for each permutation, list
-        and pair. States have the covariance of their replicates, and no stability. With
-        `Seeds`, each system's draws also vary by an independent t of the means of its
-        seeds.
+        A `Leaderboard`, best system first. Systems whose means are equal keep the order
+        of the dict, and share the mean of their ranks. The interval of a mean is
+        Student's, and the interval of a rank contains a share `level` of the drawn
+        ranks. `Bootstrap` states no longer hold the values that permutations need, and
+        systems with `Seeds` cannot swap their values, so p is then Student's. For
+        ratios whose weights differ, a permutation swaps value and weight, which takes
+        10⁻⁹ seconds for each permutation, list and pair. For states, the covariance
+        comes from their replicates, and `stability` is NaN. With `Seeds`, the draws of
+        each system also vary with its seeds, by an independent t.
 
     Raises:
-        ValueError: if there are fewer than two systems; if systems hold different metrics
-            or tasks, several metrics without `metric`, or several cutoffs; if lists cannot
-            be paired, see `compare`; if states of a task have different numbers of samples,
-            or only some systems are states; if neither direction of the metric is better;
-            if it is a geometric mean, such as "gm_map".
-        TypeError: if values are traced, or are no per-list values.
+        ValueError: if there are fewer than two systems; if systems hold different
+            metrics or tasks, or several cutoffs, or several metrics and `metric` is
+            None; if lists cannot be paired, see `compare`; if states of a task have
+            different numbers of samples, or only some systems are states; if neither
+            direction of the metric is better; if it is a geometric mean, such as
+            "gm_map".
+        TypeError: if values are traced, or are not per-list values.
 
     References:
         Box & Tiao, Bayesian inference in statistical analysis, 1973 (multivariate t).
@@ -164,7 +170,7 @@ def leaderboard(
     direction = directions.is_lower_better(path, lower)
     if direction is None:
         raise ValueError(
-            f"neither direction of {name} is better, so it puts systems in no order; pass "
+            f"neither direction of {name} is better, so it cannot order systems; pass "
             "another metric, or lower=True if lower means are better"
         )
     if name is not None and mean.kind_of_mean(name) is not mean.Mean:
@@ -172,7 +178,7 @@ def leaderboard(
             f"{name} is a geometric mean, and a leaderboard ranks plain means; pass the "
             "values under another name, such as average_precision"
         )
-    # NumPy's generator is seeded with eight words of the key.
+    # Seed NumPy's generator with eight words of the key.
     rng = np.random.default_rng(np.asarray(resample.seeds_of(key, 7)))
     task_means = means_of_tasks(tasks, ids, undefined, samples, rng)
     records = [
@@ -189,12 +195,13 @@ def leaderboard(
     errors = _errors(task_means)
     margin = p_values.student_reach(np.diag(errors[0]), np.diag(errors[1]), level)
     p = _p_of_pairs(task_means, errors, key, level)
-    # Correct each pair once: the matrix has it on both sides of the diagonal.
+    # Correct each pair only once, because the matrix has it on both sides of the
+    # diagonal.
     upper = np.triu_indices(len(means), 1)
     p_corrected = np.ones_like(p)
     p_corrected[upper] = p_values.holm(p[upper])
     p_corrected = np.minimum(p_corrected, p_corrected.T)
-    # Start with equally likely orders, which stay if a task has no errors to draw from.
+    # All orders are equally likely if a task has no errors to draw from.
     count = len(means)
     p_first, p_beats = np.full(count, 1 / count), np.full((count, count), 0.5)
     rank_lows, rank_highs = np.ones(count), np.full(count, float(count))
@@ -245,7 +252,7 @@ def _read_tasks(
     tasks_first: bool,
     undefined: types.Undefined | None,
 ) -> tuple[str | None, dict[Hashable, dict[Hashable, reading.Record]]]:
-    """Reads the values of one metric of all systems, by task.
+    """Reads the values of one metric of all systems, as a dict from tasks.
 
     Args:
         systems: See `leaderboard`.
@@ -254,8 +261,8 @@ def _read_tasks(
         undefined: The value of lists in which the metric is undefined or its value missing.
 
     Returns:
-        The name of the metric; and the records of all systems in each task. Without tasks,
-        the only key is None.
+        The name of the metric, and a dict from tasks to dicts from systems to records.
+        Without tasks, its only key is None.
 
     Raises:
         ValueError: if systems hold different tasks or metrics.
@@ -268,7 +275,7 @@ def _read_tasks(
     )
     if len(records_of_systems) < 2:
         raise ValueError("systems: pass a dict of at least two systems")
-    # A dict serves as a set of names that keeps their order.
+    # Use the dict as a set of names that keeps their order.
     names: dict[str | None, None] = {}
     tasks: dict[Hashable, dict[Hashable, reading.Record]] = {}
     tasks_of: dict[Hashable, list[Hashable]] = {}
@@ -285,7 +292,7 @@ def _read_tasks(
             )
             name = reading.only_metric(task_records, label, metric)
             tasks.setdefault(task, {})[system] = task_records[name]
-            # Values without a name take the name that was passed.
+            # Values without a name get the name that was passed.
             names[name or metric] = None
     (first, expected), *following = tasks_of.items()
     for system, system_tasks in following:
@@ -296,16 +303,17 @@ def _read_tasks(
             )
     if len(names) > 1:
         raise ValueError(
-            f"systems hold different metrics: {list_values.listing([*names])}"
+            f"systems hold different metrics: {list_values.listing([*names])}; pass the "
+            "same metric for every system"
         )
     return next(iter(names)), tasks
 
 
 def _are_of_tasks(records: reading.Metrics, metric: str | None) -> bool:
-    """True if single keys name tasks, as in {"web": values}, and not metrics.
+    """True if each record has a single key, a task as in {"web": values}.
 
-    They name metrics if a record knows it (`is_of_metric`), if one of them is `metric`, or
-    if all of them are names of metrics.
+    The keys name metrics instead if a record says so (`is_of_metric`), if one of the
+    keys is `metric`, or if all keys are names of metrics.
     """
     keys = [path[0] for path in records if len(path) == 1]
     return len(keys) == len(records) and not (
@@ -320,11 +328,12 @@ def _listed(tasks: list[Hashable]) -> str:
 
 
 def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns errors of means over tasks, and their degrees of freedom (Welch).
+    """Returns standard errors of means over tasks, and the degrees of freedom (Welch).
 
     Both are `[systems, systems]`, for differences of means; the diagonal is for the means.
     """
-    # The variance of a mean over T tasks is the sum of their variances, over T².
+    # The variance of a mean over T tasks is the sum of the tasks' variances, divided by
+    # T².
     variances = np.stack([task.variances for task in tasks]) / len(tasks) ** 2
     freedoms = np.stack([task.freedoms for task in tasks])
     total = variances.sum(0)
@@ -332,8 +341,8 @@ def _errors(tasks: list[TaskMeans]) -> tuple[np.ndarray, np.ndarray]:
     mean_freedom = np.where(
         squares > 0, total**2 / np.where(squares > 0, squares, 1), 0
     )
-    # Take at least the degrees of freedom of the least sure task, because Welch's formula
-    # has none if nothing varies. If a task has none, the mean has none either.
+    # Welch's formula gives 0 if nothing varies, so take at least the smallest degrees
+    # of freedom of a task. If a task has 0, the mean has 0 as well.
     smallest = freedoms.min(0)
     return np.sqrt(total), np.maximum(mean_freedom, smallest) * (smallest > 0)
 
@@ -347,7 +356,8 @@ def _p_of_pairs(
     """Returns p of the differences of all pairs of systems, `[systems, systems]`."""
     ratios = [task.ratios for task in tasks if task.ratios is not None]
     rounding = max(task.rounding for task in tasks)
-    # Take four times the number with which the smallest p just survives the correction.
+    # Take four times the number of permutations with which the smallest p just survives
+    # the correction.
     pairs = len(tasks[0].means) * (len(tasks[0].means) - 1) // 2
     permutations = max(PERMUTATIONS, math.ceil(4 * pairs / (1 - level)))
     key = random.key(0) if key is None else inputs.prng_key(key)
@@ -363,7 +373,8 @@ def _p_of_pairs(
         return p_values.student_p(differences, *errors)
     if any(differ(task.weights, task.weights[:1]).any() for task in ratios):
         return randomised.pair_swap_test(ratios, key, permutations)
-    # The mean over tasks is a sum over the lists of all tasks, so one test serves.
+    # The mean over tasks is a sum over the lists of all tasks, so one test covers them
+    # all.
     terms = [(task.values * task.weights / task.weights[0].sum()).T for task in ratios]
     return randomised.pair_flip_test(np.concatenate(terms), rounding, key, permutations)
 
@@ -375,7 +386,8 @@ def _groups(differs: np.ndarray) -> tuple[tuple[int, int], ...]:
         stop = start + 1
         while stop < len(differs) and not differs[start:stop, stop].any():
             stop += 1
-        # If a run ends where the run before it ends, it is a part of that run.
+        # If a run ends at the same system as the run before, it is contained in that
+        # run.
         if not groups or stop > groups[-1][1]:
             groups.append((start, stop))
     return tuple(groups)
@@ -388,23 +400,27 @@ def means_of_tasks(
     samples: int,
     rng: np.random.Generator,
 ) -> list[TaskMeans]:
-    """Computes the means of all systems, and draws means over other lists of each task.
+    """Computes the means of all systems in each task, and draws means over other lists.
 
     Args:
         tasks: The values of all systems in each task.
         ids: See `leaderboard`.
         undefined: See `leaderboard`.
         samples: Number of draws.
-        rng: The source of the draws; tasks draw from it independently.
+        rng: The source of the draws, which are independent for each task.
     """
     means = []
     for task, records in tasks.items():
         sources = [record.source for record in records.values()]
         states = [source for source in sources if isinstance(source, Bootstrap)]
         if ids is not None and states:
-            raise TypeError("Bootstrap states hold no lists; leave ids out")
+            raise TypeError(
+                "ids is given, but Bootstrap states hold no lists; leave ids out"
+            )
         if ids is not None and not isinstance(ids, Mapping):
-            raise TypeError("ids: pass a dict of systems to the ids of their lists")
+            raise TypeError(
+                "ids is not a dict; pass a dict from systems to the ids of their lists"
+            )
         if 0 < len(states) < len(records):
             raise ValueError(
                 "only some values are Bootstrap states; pass states for all systems and "
@@ -424,7 +440,8 @@ def means_of_tasks(
                 if task is None:
                     raise
                 raise ValueError(
-                    f"{error}; tasks_first=True reads {{task: {{system: values}}}}"
+                    f"{error}; if the values are {{task: {{system: values}}}}, pass "
+                    "tasks_first=True"
                 ) from error
             means.append(_of_lists(lists, undefined, samples, rng))
     return means
@@ -433,14 +450,16 @@ def means_of_tasks(
 def _ids_of(
     ids: Mapping[Hashable, Any], names: Iterable[Hashable], task: Hashable
 ) -> list[Any]:
-    """Returns the list ids of every system, in one task or without tasks."""
+    """Returns the list ids of every system in a task; None is without tasks."""
     try:
         return [ids[name] if task is None else ids[name][task] for name in names]
     except KeyError as error:
-        raise ValueError(f"ids hold no {error}; pass ids for all systems") from error
+        raise ValueError(f"ids lack {error}; pass ids for all systems") from error
     except (TypeError, IndexError) as error:
         form = "{system: ids}" if task is None else "{system: {task: ids}}"
-        raise TypeError(f"ids: pass {form}, with the id of every list") from error
+        raise TypeError(
+            f"ids have another form than systems; pass {form}, with the id of every list"
+        ) from error
 
 
 def _of_states(
@@ -448,10 +467,14 @@ def _of_states(
 ) -> TaskMeans:
     for name, state in zip(names, states, strict=True):
         if stacked_shape(state):
-            raise ValueError(f"{name} is a stacked state; pass jrm.reduce of it")
+            raise ValueError(
+                f"{name} is a stacked state, which holds several means; pass jrm.reduce of "
+                "the state"
+            )
         if state.sums.high.ndim > 2:
             raise ValueError(
-                f"{name} has several cutoffs, but an order needs one; measure one cutoff"
+                f"{name} has several cutoffs, but a leaderboard needs one; measure one "
+                "cutoff"
             )
         if not np.isfinite(state.compute()):
             raise ValueError(
@@ -465,23 +488,26 @@ def _of_states(
             f"Bootstrap states have {list_values.listing(sorted(counts))} samples; make "
             "all of them with the same ids, key and samples"
         )
-    # Lists that share an id are drawn together, so they count as one list.
+    # A `Bootstrap` draws lists that share an id together, so they count as one list.
     lists = min(int(state.lists) for state in states)
     n_eff = min(lists, *map(_effective_draws, states))
     freedom = max(n_eff - 1, 0)
     table = np.stack(replicates, axis=1)
-    # The variance of resamples is too small by a factor (n − 1)/n, which scale undoes.
+    # The variance of resamples is too small by a factor (n − 1)/n, and scale corrects
+    # it.
     scale = np.sqrt(n_eff / (freedom or 1) / len(table))
-    # [samples, systems]; products over samples sum to the covariance of the means.
+    # [samples, systems]; the sum of products over samples is the covariance of the
+    # means.
     mean_deviations = scale * (table - table.mean(0))
     return _with_errors(means, mean_deviations, freedom, samples, rng, lists)
 
 
 def _effective_draws(state: Bootstrap) -> float:
-    """Returns the effective number of lists, or clusters, that a `Bootstrap` draws apart.
+    """Returns the effective number of lists, or clusters, that a `Bootstrap` draws.
 
-    The draws n are Poisson, with mean and variance 1, so Σ n·w has the mean Σ w and the
-    variance Σ w². The resampled weights therefore show (Σ w)² / Σ w².
+    The number of draws of a list, n, is Poisson with mean and variance 1, so Σ n·w has
+    the mean Σ w and the variance Σ w². The resampled weights therefore show the
+    effective number (Σ w)² / Σ w².
     """
     weights, *resampled = np.asarray(state.sums.round(), np.float64)[0]
     variance = np.mean((np.array(resampled) - weights) ** 2)
@@ -497,13 +523,14 @@ def _of_lists(
     sides, weights = _values_of_seeds(values, undefined)
     if not (weights.sum(0) > 0).all():
         raise ValueError(
-            f"no list of {values[0].name} and of all other systems counts; pass lists with "
-            "a weight above 0 and, for undefined='skip', with a value in every system"
+            f"no list of {values[0].name} counts in all systems; pass lists with a weight "
+            "above 0 and, for undefined='skip', with a value in every system"
         )
     table = np.stack([seed_values.mean(0) for seed_values in sides], axis=1)
     rounding = max(run.rounding for run in values)
     weighted_mean = WeightedMean.of(table, weights, rounding * np.abs(table))
-    # Systems are drawn together, so all take the degrees of freedom of the least sure one.
+    # Systems are drawn together, so all take the smallest degrees of freedom of a
+    # system.
     freedom = float(weighted_mean.freedom.min())
     mean_deviations = deviations(
         weighted_mean.changes, weighted_mean.n_eff.min(), freedom
@@ -542,28 +569,28 @@ def _with_errors(
     if freedom > 0:
         drawn = means + standings.drawn_errors(of_means, freedom, samples, rng)
     freedoms = np.full_like(variances, freedom)
-    # This rounding is right for states; `_of_lists` replaces it by the rounding of values.
+    # This rounding holds for states; `_of_lists` replaces it by the rounding of values.
     return TaskMeans(means, drawn, None, variances, freedoms, lists, ROUNDING)
 
 
 def _values_of_seeds(
     values: list[list_values.ListValues], undefined: types.Undefined | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Returns values of the lists that count, `[seeds, lists]` of each system, and weights.
+    """Returns values of lists that count, `[seeds, lists]` for each system, and weights.
 
     A system without seeds has one row. Weights are `[lists, 1]`, or `[lists, systems]` if
     the systems are ratios whose weights differ.
     """
     first = values[0]
-    # Some values know their `undefined`; it holds for values that do not know theirs, too.
+    # Some values know their choice of `undefined`; use it for the other values as well.
     choice = undefined or list_values.common_undefined(
         (run.name, run.undefined) for run in values
     )
     are_unequal = any([list_values.weights_differ(first, run) for run in values])
     if are_unequal and any(run.has_seeds for run in values):
         raise ValueError(
-            "values are Seeds of ratios whose weights differ, and cannot be compared; pass "
-            "the values of a single seed, not in Seeds"
+            "values are Seeds of ratios whose weights differ, which cannot be compared; "
+            "pass the values of a single seed, without Seeds"
         )
     # Values have one cutoff, so weights are `[lists, 1]` each.
     weights = [np.maximum(run.weights, 0) for run in values]
@@ -588,11 +615,13 @@ def _add_seeds(
     for system, values in enumerate(sides):
         if task.drawn is not None and len(values) > 1:
             error = np.sqrt(seed_variance(values @ share))
-            # Draw from t, because a few seeds hardly show how far seeds vary.
+            # Draw from t, not the normal distribution, because a few seeds hardly show
+            # how far seeds vary.
             draws = rng.standard_t(len(values) - 1, len(task.drawn))
             task.drawn[:, system] += error * draws
     variances, freedoms = task.variances, task.freedoms
-    # The diagonal holds errors of means, and the rest of the matrix errors of differences.
+    # The diagonal holds errors of means; the rest of the matrix holds errors of
+    # differences.
     for i, j in zip(*np.triu_indices(len(sides)), strict=True):
         pair = sides[i : i + 1] if i == j else [sides[i], sides[j]]
         error, freedom = error_with_seeds(

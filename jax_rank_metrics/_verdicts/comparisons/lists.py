@@ -21,7 +21,7 @@ class ListPairs(NamedTuple):
         """Yields a row for each list that counts, worst first; see `Comparisons.lists`.
 
         Args:
-            names: The comparison, which knows its systems, its cutoff and its direction.
+            names: The comparison, with its systems, its cutoff and its direction.
             documents: As for `Comparisons.lists`.
             threshold: The lowest relevance of documents; None is any above 0.
         """
@@ -57,14 +57,14 @@ class _Range(NamedTuple):
         return (self.first + self.last) / 2
 
     def standing(self, cutoff: float) -> tuple[float, float]:
-        """Returns its share beyond the cutoff, then its rank; larger pairs are worse."""
+        """Returns the share beyond the cutoff, then the rank; larger is worse."""
         if self.first > cutoff or self.first == np.inf:
             return 1.0, self.rank
         share = max(self.last - cutoff, 0.0) / (self.last - self.first + 1)
         return share, self.rank
 
     def entry(self, cutoff: float) -> float | tuple[float, float] | None:
-        """Returns its rank, or both ends if they lie on two sides of the cutoff.
+        """Returns the rank, or the first and last rank if the cutoff lies between them.
 
         It is None for a document that was not retrieved.
         """

@@ -1,4 +1,4 @@
-"""Differences become comparisons: the question, the tests, and p in its family.
+"""Turns differences into comparisons: the question, the tests, and the correction of p.
 
 `Question` holds the options of a call, `Subject` says what a column of differences
 compares, `compared` makes a `Comparison` of each column, and `tested` runs one test.
@@ -27,8 +27,9 @@ from jax_rank_metrics._verdicts.inference.weighted_means import Summary
 from jax_rank_metrics._verdicts.systems.differences import Differences
 from jax_rank_metrics._verdicts.systems.seeds import summary_of
 
-# If weights differ, resamples mislead below the first effective number of lists: a warning.
-# Below the second they mean nothing: an error, but for `Seeds`.
+# If weights differ and the effective number of lists is below the first number,
+# resamples mislead, so warn. Below the second number they mean nothing, so raise,
+# except for `Seeds`.
 FEW_TO_RESAMPLE, FEWEST_TO_RESAMPLE = 50, 3
 
 
@@ -45,12 +46,13 @@ class Question(NamedTuple):
     mid_p: bool = False
 
     def check(self, of_judges: Sequence[str] | None = None) -> None:
-        """Raises ValueError if an option has no meaning beside another.
+        """Raises ValueError if an option does not apply beside another option.
 
-        `of_judges` are the tests that a judge allows; pass them if there is a judge.
+        If there is a judge, pass the tests that a judge allows as `of_judges`.
         """
         pair_tests = ("permutation", "bootstrap", "t", "mcnemar")
-        # By option: whether it was passed, and the tests that know it.
+        # A dict from options to a pair: whether the option was passed, and the tests
+        # that take it.
         options = {
             "correction='maxT'": (self.correction == "maxT", ("permutation",)),
             "correction='fdr'": (self.correction == "fdr", pair_tests),
@@ -66,7 +68,8 @@ class Question(NamedTuple):
                 known = [repr(test) for test in tests if test in (of_judges or tests)]
                 cure = f"pass the test {' or '.join(known)}, or " if known else ""
                 raise ValueError(
-                    f"test is {self.test!r}, which has no {option}; {cure}leave it out"
+                    f"test is {self.test!r}, which does not take {option}; {cure}leave "
+                    "that option out"
                 )
         if (
             self.correction == "maxT"
@@ -74,14 +77,15 @@ class Question(NamedTuple):
             and self.alternative == "two-sided"
         ):
             raise ValueError(
-                "correction is 'maxT', which takes no margin of two sides; pass 'holm', or "
-                "alternative='greater' or 'less'"
+                "correction is 'maxT', which does not take a two-sided margin; pass "
+                "correction='holm', or alternative='greater' or 'less'"
             )
 
     def hypotheses(self) -> list[tuple[float, choices.Alternative]]:
-        """Lists the null hypotheses, as a shift of differences and the side that refutes.
+        """Returns null hypotheses: a shift of differences, and the side that refutes.
 
-        Equivalence has to refute two hypotheses, so its p is the larger p of the two.
+        A test of equivalence has to refute two hypotheses, so its p is the larger p of
+        the two.
         """
         if self.margin is None:
             return [(0.0, self.alternative)]
@@ -94,7 +98,7 @@ class Question(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """The systems, the metric and the family of a comparison."""
+    """The systems, the metric and the names of a comparison."""
 
     direction: bool | None  # `Comparison.lower_is_better`
     systems: tuple[int, int] = (0, 1)
@@ -118,7 +122,7 @@ def compared(
             is independent of the others.
 
     Raises:
-        ValueError: if the differences are not fit for the test.
+        ValueError: if the test cannot be applied to the differences.
     """
     columns = lists if cluster_indices is None else lists.by_cluster(cluster_indices)
     tests = _tests_of(lists, question, cluster_indices is not None)
@@ -127,11 +131,11 @@ def compared(
     unit = "lists" if cluster_indices is None else "clusters"
     _warn_of_few_differences(columns, question)
     _check_heavy_lists(tests == "bootstrap", columns, summary.n_eff, unit)
-    # p is uncorrected, as if each comparison were the only one.
+    # p is not corrected: it is computed as if each comparison were the only one.
     p, corrected = np.ones((2, len(subjects)))
     reach = np.stack([_student_reach(question, summary)] * 2)  # to both ends
     samples = np.zeros(len(subjects), int)
-    # Comparisons of one group are tested under the same random patterns.
+    # Comparisons of the same test and kind of values share their random patterns.
     groups = list(zip(tests.tolist(), columns.are_ratios, strict=True))
     for group in sorted(set(groups)):
         test, _ = group
@@ -152,7 +156,7 @@ def compared(
     }.get(question.correction)
     if correct and question.test != "tukey":
         corrected = correct(p)
-    # A one-sided interval is open at the end that the answer does not depend on.
+    # A one-sided interval is unbounded on the side that the answer does not depend on.
     low, high = summary.mean - reach[0], summary.mean + reach[1]
     if question.alternative == "less":
         low[:] = -math.inf
@@ -214,9 +218,9 @@ def compared(
 
 
 def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.ndarray:
-    """Returns the test of each comparison: the test of the question, or its stand-in.
+    """Returns the test of each comparison: usually the test of the question.
 
-    The bootstrap stands in for the permutation test if values have seeds.
+    If values have seeds, the bootstrap replaces the permutation test.
 
     Raises:
         ValueError: if a test or an option does not fit the values.
@@ -239,7 +243,8 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
             )
             if test not in ("permutation", "bootstrap", "t"):
                 raise ValueError(
-                    f"test is {test!r}, but {reason}; pass 'permutation' or 't'"
+                    f"test is {test!r}, which is not possible because {reason}; pass "
+                    "test='permutation' or test='t'"
                 )
             for option, is_passed in (
                 ("correction is 'maxT'", question.correction == "maxT"),
@@ -247,18 +252,23 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
             ):
                 if is_passed:
                     raise ValueError(
-                        f"{option}, which flips signs of lists, but {reason}; leave it out"
+                        f"{option}, which needs differences whose signs can be flipped, "
+                        f"but {reason}; leave that option out"
                     )
-            # A list with several seeds has no single difference whose sign could flip.
+            # A list with several seeds has no single difference whose sign could be
+            # flipped.
             test = "bootstrap" if seeds and test == "permutation" else test
         if test == "mcnemar":
             weights = lists.weights[:, column]
             if not lists.is_binary[column]:
-                raise ValueError("test is 'mcnemar', but some values are not 0 or 1")
+                raise ValueError(
+                    "test is 'mcnemar', but some values are not 0 or 1; pass "
+                    "test='permutation'"
+                )
             if has_clusters or len(set(weights[weights > 0].tolist())) > 1:
                 raise ValueError(
                     "test is 'mcnemar', which counts lists and takes neither clusters nor "
-                    "weights that differ; pass 'permutation'"
+                    "weights that differ; pass test='permutation'"
                 )
         tests.append(test)
     return np.array(tests)
@@ -267,10 +277,10 @@ def _tests_of(lists: Differences, question: Question, has_clusters: bool) -> np.
 def _check_heavy_lists(
     is_resampled: np.ndarray, columns: Differences, n_eff: np.ndarray, unit: str
 ) -> None:
-    """Warns if a few lists have so much of the weight that resamples mislead.
+    """Warns if a few lists carry so much of the weight that resamples mislead.
 
     Raises:
-        ValueError: if they leave fewer than three effective lists, unless values are
+        ValueError: if the effective number of lists is below three, unless values are
             `Seeds`.
     """
     lists = np.sum(columns.weights > 0, axis=0)
@@ -282,9 +292,9 @@ def _check_heavy_lists(
     )
     message = (
         "weights differ so much that {} {} count as {:.3g} (n_eff), too few to "
-        "resample: equal systems would differ too often; pass {}"
+        "resample, so equal systems would seem to differ too often; pass {}"
     )
-    # The message names the numbers of the worst comparison.
+    # The message states the numbers of the comparison with the smallest n_eff.
     column = np.flatnonzero(is_heavy)[np.argmin(n_eff[is_heavy])]
     instead = "test='t'" + " or test='permutation'" * (not has_seeds[column])
     message = message.format(lists[column], unit, n_eff[column], instead)
@@ -311,13 +321,13 @@ def _warn_of_few_differences(columns: Differences, question: Question) -> None:
 
 def _warn_of_few_samples(samples: np.ndarray, question: Question) -> None:
     """Warns if samples are so few that even the least corrected p is above 1 − level."""
-    # maxT and Tukey compare with the largest value, so their p is not multiplied.
+    # maxT and Tukey compare with the largest value, so no factor corrects their p.
     is_multiplied = question.correction != "maxT" and question.test != "tukey"
     comparisons = len(samples) if is_multiplied else 1
     floor = 1 / (1 + question.samples)
     if (samples > 0).any() and floor * comparisons > 1 - question.level:
         family_text = f" once corrected for {comparisons} comparisons"
-        # Advise ten times the number with which the least p just passes.
+        # Advise ten times the number of samples with which the least p just passes.
         samples_needed = math.ceil(10 * comparisons / (1 - question.level))
         warnings.warn(
             f"p is never below 1 / (1 + samples) = {floor:.2g}, and so never below "
@@ -334,11 +344,12 @@ def tested(
     summary: Summary,
     subjects: Sequence[Subject],
 ) -> p_values.Outcome:
-    """Tests comparisons by one test.
+    """Tests comparisons with one test.
 
     Args:
         question: The options, with the test to use.
-        columns: The differences; either all or none are of ratios whose weights differ.
+        columns: The differences. Either all of them or none come from ratios whose
+            weights differ.
         summary: The means of the differences.
         subjects: The systems and the metric of each comparison.
     """
@@ -372,7 +383,7 @@ def tested(
 
 
 def _of_all(p: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
-    """Returns p of refuting all hypotheses, `[comparisons]`: the largest of their p."""
+    """Returns the p of refuting all hypotheses, `[comparisons]`: their largest p."""
     return np.max(p, axis=0)
 
 
@@ -381,8 +392,8 @@ def _student(
 ) -> p_values.Outcome:
     """Tests means by Student's t, or by bounds for a margin.
 
-    Seeds, ratios and lists of a judge have other errors, which the bounds do not know, so
-    Student's t tests their margins.
+    The bounds do not know the errors of seeds, ratios and judges, so Student's t tests
+    the margins of these.
     """
     error_and_freedom = summary.error, summary.freedom
     hypotheses = question.hypotheses()
@@ -410,10 +421,10 @@ def _student(
 def _bootstrap(
     columns: Differences, summary: Summary, question: Question
 ) -> p_values.Outcome:
-    """Tests means by resamples; all hypotheses share them."""
+    """Tests means by resamples, which all hypotheses share."""
     lists = np.sum(columns.weights > 0, axis=0)
-    # Differences that are all equal have no error to divide by. Every resample is evidence
-    # for them, unless it draws a single list again and again.
+    # If all differences are equal, there is no error to divide by. Then every resample
+    # supports the difference, unless it draws a single list again and again.
     smallest_p = np.maximum(
         studentised.probability_of_one_list(lists), 1 / (1 + question.samples)
     )
@@ -427,10 +438,12 @@ def _bootstrap(
         p[row] = np.where(is_evidence & (lists > 1), smallest_p, 1)
     is_known = (summary.error > 0) & np.isfinite(summary.error)
     varied = np.flatnonzero((lists > 1) & is_known)
-    # Comparisons of one kind share their draws; with a judge, all comparisons do.
+    # Comparisons of one kind share their draws; with a judge, all comparisons share
+    # them.
     kinds: list[Hashable] = [None] * len(varied)
     if columns.judged is None:
-        # The kind is the number of seeds of each side, and of lists that count, if few.
+        # The kind is the number of seeds of each system, and the number of lists that
+        # count, if it is small.
         kinds = [
             (tuple(map(len, columns.seeds[column])), min(lists[column], FEW + 1))
             for column in varied
@@ -456,7 +469,7 @@ def _bootstrap(
 
 
 def _student_reach(question: Question, summary: Summary) -> np.ndarray:
-    """Returns how far Student's intervals reach from their means."""
+    """Returns how far Student's intervals reach on each side of their means."""
     errors = summary.error, summary.freedom
     return p_values.student_reach(*errors, question.level, question.alternative)
 
@@ -464,7 +477,7 @@ def _student_reach(question: Question, summary: Summary) -> np.ndarray:
 def _tukey(
     columns: Differences, subjects: Sequence[Subject], question: Question
 ) -> p_values.Outcome:
-    """Tests all pairs of systems by Tukey's test, one metric and cutoff after the other."""
+    """Tests all pairs of systems by Tukey's test, for each metric and cutoff alone."""
     p = np.ones(len(subjects))
     samples = 0
     for metric in {subject.metric for subject in subjects}:
@@ -477,11 +490,11 @@ def _tukey(
         if list_arrays.differ(weights, weights[:, :1]).any():
             raise ValueError(
                 "test is 'tukey', which needs the same lists for all systems, but "
-                "undefined='skip' leaves out other lists for each pair; pass 'zero' or "
-                "'one'"
+                "undefined='skip' leaves out different lists for each pair; pass "
+                "undefined='zero' or undefined='one'"
             )
-        # Differences from the baseline replace the values: the test does not change if all
-        # systems lose the same amount in a list.
+        # Use differences from the baseline in place of values: the result of the test
+        # does not change if the same amount is subtracted from all systems in a list.
         system_values = {0: np.zeros(len(weights))}
         for column in members:
             baseline, system = subjects[column].systems

@@ -25,8 +25,8 @@ from jax_rank_metrics._verdicts.systems.reading import read
 from jax_rank_metrics._verdicts.systems.seeds import check_seed_counts
 
 N = TypeVar("N", bound=int | float)
-# No test is worth planning beyond a quantile of this size, which takes less than 0.65
-# degrees of freedom, or beyond this number of lists.
+# A plan is inf if it needs a larger quantile of t, which at a level of 0.95 takes less
+# than 0.65 degrees of freedom, or more lists than this.
 MAX_QUANTILE, MAX_LISTS = 50.0, 2**40
 # A missing difference cannot count as 0, because 0 would say that systems are equal.
 FIX_MISSING = (
@@ -44,36 +44,36 @@ def minimum_detectable(
 ) -> reading.Nested[float | np.ndarray]:
     """Returns the smallest true difference that a test detects with some probability.
 
-    If a test has no chance to detect a difference, its failure says nothing. This function
-    takes the spread of the differences of a pilot, and returns how large their mean over
-    all possible lists must be for Student's t test to reach a p below 1 − level in a share
-    `power` of experiments. The permutation test reaches nearly the same power, except for
-    values that are hardly ever other than 0, and the bootstrap reaches it with 100 lists.
-    With ten lists, or 30 that are mostly 0, the bootstrap detected the difference half as
-    often as planned.
+    If a test had no chance to detect a difference, its failure to detect one says
+    nothing. This function takes the spread of differences from a pilot, and returns how
+    large the mean difference over all possible lists must be, so that Student's t test
+    reaches a p below 1 − level in a share `power` of experiments. The permutation test
+    reaches nearly the same power, except for values that are 0 in nearly all lists.
+    With 100 lists, the bootstrap reaches it, too. With ten lists, or with 30 lists of
+    which most are 0, the bootstrap detected the difference half as often as planned.
 
     With `Seeds`, the planned experiment has the number of seeds of the pilot. A seed shifts
     all lists together, and more lists do not average this out.
 
-    Take only the spread from the differences. Never ask for the power to detect the very
-    difference that they show: it says no more than their p.
+    Use only the spread of the differences. Never ask for the power to detect the very
+    difference that the pilot shows: that power says no more than the pilot's p.
 
     Args:
-        differences: b − a of each list of the pilot, as `paired` returns it: a `PerList`,
-            or anything else that `compare` takes as the values of a system.
+        differences: b − a of each list of the pilot, as `paired` returns them: a
+            `PerList`, or anything else that `compare` takes as the values of a system.
         power: The probability of detection, above 1 − level and below 1.
         level: The level of the test, as in `compare`.
-        lists: Number of lists of the planned experiment; None is the number of the pilot.
-            If weights differ, n_eff lists count, and in the plan the same share of its
-            lists; the error is the error of `compare` (HC3).
-        alternative: "two-sided", or "greater" or "less" for one side, as in `compare`.
+        lists: Number of lists of the planned experiment; None is the number of lists in
+            the pilot. If weights differ, only n_eff lists count, and the plan assumes
+            the same share n_eff / lists; the error is that of `compare` (HC3).
+        alternative: "two-sided", or "greater" or "less" for one side; see `compare`.
 
     Returns:
         The size of the difference, above 0: a float, an array of floats for several
-        cutoffs, or dicts of these for several metrics. It is inf for fewer than two lists,
-        and for so few that t would have to exceed 50, as two lists at a level of 0.99. It
-        is inf as well if all differences of the pilot are equal, because they do not show
-        how far other lists would vary.
+        cutoffs, or dicts of these for several metrics. The size is inf for fewer than
+        two lists, and for so few lists that t would have to exceed 50, such as two
+        lists at a level of 0.99. It is also inf if all differences of the pilot are
+        equal, because they do not show how far other lists would vary.
 
     Raises:
         ValueError: if an option is out of its range, if a value is not finite, or if
@@ -110,30 +110,32 @@ def lists_needed(
     judge: reading.Values | None = None,
     others: int | None = None,
 ) -> reading.Nested[int | float | np.ndarray]:
-    """Returns how many lists it takes to detect a true difference of this size.
+    """Returns how many lists a test needs to detect a true difference of this size.
 
-    With a judge, it returns the number of lists that people have to label, beside `others`
-    that only the judge labels. The test of the plan is then `compare(…, judge=…)`.
+    With a judge, it returns the number of lists that people have to label, in addition
+    to `others` lists that only the judge labels. The planned test is then
+    `compare(…, judge=…)`.
 
     Args:
         differences: See `minimum_detectable`, also for `power`, `level` and `alternative`.
         difference: The mean difference, over all possible lists, that the test should
-            detect. Pass the smallest one that would matter, not the mean of the pilot. Its
-            sign counts unless the alternative is "two-sided".
-        judge: The same differences by a judge's labels, for the lists of the pilot and any
-            other lists, both with the ids of lists as `prediction_powered` needs them.
+            detect. Pass the smallest difference that would matter, not the mean of the
+            pilot. The sign counts unless the alternative is "two-sided".
+        judge: The same differences computed from a judge's labels, for the lists of the
+            pilot and any further lists. Both arguments need list ids, as for
+            `prediction_powered`.
         others: Number of lists that only the judge will label.
 
     Returns:
-        The number of lists: an int, or inf if no number is enough, as for a difference of
-        0, a pilot of fewer than two lists or of differences that are all equal, or seeds
-        that vary too much; an array of numbers for several cutoffs, or dicts of these for
-        several metrics.
+        The number of lists: an int, or inf if no number is enough. That happens for a
+        difference of 0, a pilot of fewer than two lists, differences that are all
+        equal, or seeds that vary too much. It is an array of numbers for several
+        cutoffs, or dicts of these for several metrics.
 
     Raises:
         ValueError: if an option is out of its range, if a value is not finite, or if
             `Seeds` have fewer than three seeds; if only one of `judge` and `others` is
-            passed; with a judge, also for the reasons of `prediction_powered`.
+            passed; with a judge, also as `prediction_powered` raises.
         TypeError: if the differences are traced, are a pair of systems, or hold no per-list
             values.
 
@@ -150,7 +152,8 @@ def lists_needed(
     size = -size if alternative == "less" else size
     if (judge is None) != (others is None):
         raise ValueError(
-            "judge and others belong together; pass both, or leave both out"
+            "only one of judge and others is given, but they belong together; pass both, or "
+            "leave both out"
         )
 
     def smallest(pilot: _Pilot) -> float | int:
@@ -173,12 +176,12 @@ def lists_needed(
 
 
 class MarginPlan(NamedTuple):
-    """The chance that a run equal to its baseline passes a margin, and the lists needed.
+    """The chance that an equal run passes a margin, and the lists it needs for that.
 
     Attributes:
         bounds: The bounds of the pilot, in one column.
-        power: The probability with which an equal system should pass.
-        alpha: The probability with which a bound errs.
+        power: The probability with which a system equal to its baseline should pass.
+        alpha: The probability with which a bound is wrong.
     """
 
     bounds: margin_bounds.MarginBounds
@@ -186,16 +189,16 @@ class MarginPlan(NamedTuple):
     alpha: float
 
     def detectable(self, ratio: float = 1.0) -> float:
-        """Returns the margin at which equal systems pass with this power.
+        """Returns the margin at which equal systems pass with the probability `power`.
 
         Args:
-            ratio: The number of lists over the number of lists of the pilot.
+            ratio: The number of lists divided by the number of lists of the pilot.
         """
         error, freedom, loss = self._over(ratio)
         return self._test.detectable(error, freedom) + loss
 
     def lists_needed(self, margin: float, lists: int) -> float | int:
-        """Returns how many lists it takes, if the pilot has `lists`."""
+        """Returns how many lists are needed for a margin, if the pilot has `lists`."""
         return _fewest(lambda count: self.detectable(count / max(lists, 1)) <= margin)
 
     def power_at(self, margin: float) -> float:
@@ -209,19 +212,21 @@ class MarginPlan(NamedTuple):
         return _Test(self.power, self.alpha, False)
 
     def _over(self, ratio: float) -> tuple[float, float, float]:
-        """Returns the error, its degrees of freedom, and the skew part of the reach."""
+        """Returns the error, its degrees of freedom, and the reach due to skew."""
         bounds = self.bounds.over(ratio)
         error, freedom = bounds.error.item(), bounds.freedom.item()
         return error, freedom, bounds.skew(1 - self.alpha)[0].item()
 
 
 class _Pilot(NamedTuple):
-    """The errors that a pilot foresees for a metric, at one cutoff.
+    """The errors that a pilot predicts for a metric at one cutoff.
 
     Attributes:
-        lists: Number of lists of the pilot; with a judge, of lists that people labelled.
-        over: Returns the standard error of the mean of a number of lists, and its degrees
-            of freedom: inf and 0 if the pilot does not show how far lists would vary.
+        lists: Number of lists of the pilot; with a judge, the number of lists that
+            people labelled.
+        over: A function from a number of lists to the standard error of their mean and
+            its degrees of freedom; it returns inf and 0 if the pilot does not show how
+            far lists would vary.
     """
 
     lists: int
@@ -248,12 +253,13 @@ class _Test(NamedTuple):
         return cls(power, (1 - level) / (1 + is_two_sided), is_two_sided)
 
     def detectable(self, error: float, freedom: float) -> float:
-        """Returns the least mean that is detected, for its error and degrees of freedom."""
+        """Returns the least mean that the test detects with probability `power`."""
         quantile = self.quantile(freedom)
         if not quantile < MAX_QUANTILE:
             return math.inf
-        # The power rises with the shift, and is too low at 0. So double the shift, then
-        # halve the interval until its ends are neighbouring floats.
+        # The power rises with the shift, and is too low at 0. So double the shift until
+        # the power is enough, then halve the interval until its bounds are neighbouring
+        # floats.
         low, high = 0.0, quantile + 1
         while self.power_at(high, quantile, freedom) < self.power:
             low, high = high, 2 * high
@@ -263,7 +269,7 @@ class _Test(NamedTuple):
         return high * error
 
     def quantile(self, freedom: float) -> float:
-        """Returns the t from which on a mean is significant."""
+        """Returns the smallest t at which a mean is significant."""
         from scipy.special import stdtrit  # takes a fifth of a second to import
 
         return float(stdtrit(freedom, 1 - self.tail)) if freedom > 0 else math.inf
@@ -284,7 +290,7 @@ class _Test(NamedTuple):
 def _fewest(is_enough: Callable[[int], bool]) -> float | int:
     """Returns the least number of lists that is enough; inf if `MAX_LISTS` are not.
 
-    If a number is enough, all larger ones are: so double, then bisect.
+    If a number is enough, all larger numbers are enough, so double, then bisect.
     """
     enough = 2
     while not is_enough(enough):
@@ -330,7 +336,7 @@ def _for_each(
 
 
 def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
-    """Returns the pilot of people and a judge at every cutoff."""
+    """Returns the pilot of a plan with people and a judge, for every cutoff."""
     errors, all_moments = lists.means().std_error, lists.moments()
 
     def pilot(column: int) -> _Pilot:
@@ -346,7 +352,8 @@ def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
             tuning = moments.tuning(n, n_judge)
             labelled_variance = moments.human_variance - 2 * tuning * moments.covariance
             labelled_variance = labelled_variance + tuning**2 * moments.judge_variance
-            # The pilot has spent a degree of freedom on its own λ, so divide by n − 2.
+            # The pilot has spent one degree of freedom on estimating λ, so divide by
+            # n − 2.
             labelled_variance *= (moments.n_eff - 1) / (moments.n_eff - 2)
             variance = (
                 labelled_variance / n + tuning**2 * moments.variance_of_all / n_judge
@@ -361,7 +368,8 @@ def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
 def _pilots(lists: list_values.ListValues) -> list[_Pilot]:
     """Returns the pilot at every cutoff."""
     seed_values, weights = lists.filled(must_be_finite=True)
-    # [lists, cutoffs], means over seeds: `SeedVariance` below has the error due to seeds.
+    # [lists, cutoffs], means over seeds; `SeedVariance` below adds the error due to
+    # seeds.
     means = seed_values.mean(0)
     summary = weighted_means.Summary.of(means, weights, lists.rounding * np.abs(means))
     # Neither equal differences nor a single one show how far other lists would vary.

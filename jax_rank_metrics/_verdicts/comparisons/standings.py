@@ -1,4 +1,4 @@
-"""Orders of systems: orders of drawn means, the agreement of two, and `Leaderboard`.
+"""Orders of systems: `Leaderboard`, orders of drawn means, and the agreement of orders.
 
 Means are drawn and ranked in NumPy, in float64.
 """
@@ -15,23 +15,24 @@ from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.systems import list_values
 
 SPLITS = 1000  # random splits of the lists in halves
-BLOCK = 2**21  # most lists, over all splits, that exist at once: 16 MiB
+BLOCK = 2**21  # most lists in memory at once, over all splits: 16 MiB
 
 
 class Stability(NamedTuple):
-    """The agreement of two experiments, each with half of the lists.
+    """How well two experiments agree if each has half of the lists.
 
-    The lists are split in random halves, which have no list in common, and each half puts
-    the systems in an order; systems that tie there are in random order. Both numbers are
-    means over 1,000 splits: 1 if the halves always agree, and 0 on average for systems that
-    are equal. They fall below 0 if observed means are nearly equal, because a system that
-    is better in one half is then worse in the other half. They are NaN for a single list,
-    and for `Bootstrap` states, which no longer hold values to split.
+    The lists are split into random halves without a common list, and each half orders
+    the systems by their means; ties are broken at random. `tau` and `tau_ap` are means
+    over 1,000 splits: 1 if the halves always agree, and 0 on average for systems that
+    are equal. They fall below 0 if observed means are nearly equal, because a system
+    that is better in one half is then worse in the other half. They are NaN for a
+    single list, and for `Bootstrap` states, which no longer hold the values of lists.
 
     Attributes:
-        tau: Kendall's tau of the two orders.
-        tau_ap: The AP rank correlation of the two orders, in which errors at the top weigh
-            more; see `tau_ap`. Each order is the reference half of the time.
+        tau: Kendall's tau of the orders of the two halves.
+        tau_ap: The AP rank correlation of the two orders, in which errors at the top
+            weigh more; see the function `tau_ap`. It is the mean of the two directions,
+            each order being the reference once.
     """
 
     tau: float
@@ -42,19 +43,20 @@ class Stability(NamedTuple):
 class Leaderboard:
     """Systems in the order of their means, and how sure that order is.
 
-    Arrays are NumPy arrays with an entry for every system, best first.
+    Arrays are NumPy arrays with an entry for every system, the best system first.
 
     Attributes:
         systems: The names of the systems.
         means: The mean of each system, `[systems]`.
-        lows: The lower ends of intervals of the means, at `level`.
-        highs: The upper ends.
-        ranks: The rank of each mean, 1 for the best; equal means share the middle of their
-            ranks.
-        rank_lows: The best rank of each system in an interval of its drawn ranks.
-        rank_highs: The worst rank.
-        p_first: The share of draws in which each system is first; systems that are first
-            together share a draw, so that the shares sum to 1.
+        lows: The lower limits of intervals of the means, at `level`.
+        highs: The upper limits of these intervals.
+        ranks: The rank of each mean, 1 for the best. Equal means share the mean of
+            their ranks.
+        rank_lows: The best rank in an interval of the ranks that were drawn for each
+            system.
+        rank_highs: The worst rank in this interval.
+        p_first: The share of draws in which each system is first; systems that tie for
+            the first rank share a draw, so the shares sum to 1.
         p_beats: `[systems, systems]`: the share of draws in which the row's system has a
             better mean than the column's system, a tie counting ½.
         p_corrected: `[systems, systems]`: p of the difference between two systems,
@@ -63,16 +65,17 @@ class Leaderboard:
             `systems[start:stop]`: the longest runs of neighbours without a pair whose
             corrected p is at most 1 − `level`. Groups may overlap, and a system that
             differs from both its neighbours is a group by itself.
-        stability: The agreement of two experiments with half of the lists; see `Stability`.
-        metric: The name of the metric, or None for values without one.
-        tasks: The names of the tasks over which means are taken; empty for one set of
-            lists.
+        stability: How well two experiments agree if each has half of the lists; see
+            `Stability`.
+        metric: The name of the metric, or None for values without a name.
+        tasks: The names of the tasks over which means are taken; empty without tasks.
         lists: Number of lists that counted, in all tasks.
         samples: Number of draws of the means.
         level: The probability with which an interval should cover its number.
         lower_is_better: True if lower means are better.
-        undefined: The largest number of lists of a task in which the metric is undefined
-            for a system, or its value missing, whatever they count as; not in the dict.
+        undefined: The number of lists in which the metric is undefined or a value is
+            missing, whatever value these lists count as: the largest number of all
+            systems and tasks. Not part of `to_dict`.
     """
 
     systems: tuple[Hashable, ...]
@@ -97,11 +100,13 @@ class Leaderboard:
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """The groups of each system as letters: systems that share a letter do not differ.
+        """The groups of each system as letters; systems that share a letter share a group.
 
-        With more than 26 groups, names continue with aa, ab, …, and commas separate them.
+        With more than 26 groups, their names continue with aa, ab, …, separated by
+        commas.
         """
-        # Up to 26 groups, "ab" means the groups a and b; beyond, it is one group.
+        # With up to 26 groups, "ab" means the groups a and b; with more, it names one
+        # group.
         comma = "," if len(self.groups) > 26 else ""
         return tuple(
             comma.join(
@@ -145,7 +150,7 @@ class Leaderboard:
         for index, opponent in enumerate(self.systems):
             columns[f"p_beats {opponent}"] = self.p_beats[:, index]
             columns[f"p_corrected {opponent}"] = self.p_corrected[:, index]
-        # One record for each system: `{"rank": 1, …, "p_beats new": 0.5}`.
+        # Make a record for each system: `{"rank": 1, …, "p_beats new": 0.5}`.
         rows = zip(*columns.values(), strict=True)
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         # Ranks may be halves: two systems that are first together have the rank 1.5.
@@ -173,7 +178,7 @@ class Leaderboard:
             f" of {sheets.count_text(len(self.tasks), 'task')}" if self.tasks else ""
         )
         better = "; lower is better" if self.lower_is_better else ""
-        # A single list, and states, have no halves to compare.
+        # A single list cannot be split into halves, and neither can states.
         halves = ""
         if not math.isnan(self.stability.tau):
             halves = (
@@ -198,7 +203,7 @@ def _letters_of(group: int) -> str:
     name = ""
     group += 1
     while group:
-        # Names are numbers with the digits 1 to 26, and without a zero.
+        # A name is a number with the digits 1 (a) to 26 (z), without a digit 0.
         group, letter = divmod(group - 1, 26)
         name = chr(ord("a") + letter) + name
     return name
@@ -209,17 +214,18 @@ def drawn_errors(
 ) -> np.ndarray:
     """Draws the errors of means from a multivariate t distribution, `[samples, systems]`.
 
-    The spread of the lists is uncertain, the more so the smaller `freedom` is. A draw of it
-    holds for all systems, because they share the lists.
+    The spread of the lists is uncertain, and more so if `freedom` is small. Each sample
+    draws one spread for all systems, because the systems share the lists.
 
     Args:
-        deviations: `[rows, systems]`, as the function `deviations` returns them: their
-            products sum over the rows to the covariance of the means.
+        deviations: `[rows, systems]`, as the function `deviations` returns them: the
+            sum of their products over the rows is the covariance of the means.
         freedom: Degrees of freedom, above 0.
         samples: Number of draws.
         rng: The source of the draws.
     """
-    # RᵀR is the covariance of the means. Computing that first would lose half the digits.
+    # RᵀR is the covariance of the means. Computing the covariance first would lose half
+    # the digits.
     root = np.linalg.qr(deviations, mode="r")
     spread = np.maximum(rng.chisquare(freedom, samples), np.finfo(np.float64).tiny)
     normal = rng.standard_normal((samples, len(root)))
@@ -229,7 +235,7 @@ def drawn_errors(
 def means_of_halves(
     values: np.ndarray, weights: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Returns weighted means of two random halves of the lists, without a common list.
+    """Returns weighted means of two random halves of the lists, which share no list.
 
     If the number of lists is odd, each split leaves one out.
 
@@ -256,15 +262,15 @@ def means_of_halves(
 
 
 def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns ranks of all systems in every draw, and how often each beats every other.
+    """Returns ranks of systems in every draw, and how often each system beats each other.
 
     Args:
         means: `[samples, systems]`; higher means are better.
 
     Returns:
-        Ranks `[samples, systems]` from 1; equal means share the middle of their ranks. And
-        `[systems, systems]`: the share of the samples in which the row's system has a
-        better mean than the column's system, a tie counting ½.
+        Two arrays. Ranks `[samples, systems]`, from 1; equal means share the mean of
+        their ranks. Wins `[systems, systems]`: the share of the samples in which the
+        row's system has a better mean than the column's system, a tie counting ½.
     """
     ranks = np.empty_like(means)
     wins = np.empty((means.shape[1],) * 2)
@@ -273,7 +279,7 @@ def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = np.maximum(np.abs(means[:, [system]]), np.abs(means))
         points = np.where(np.abs(difference) <= ROUNDING * size, 0.5, difference > 0)
         wins[system] = points.mean(0)
-        # A system ties with itself, which adds ½ to its points, so subtract that again.
+        # A system ties with itself, which adds ½ to its points, so remove this ½ again.
         ranks[:, system] = means.shape[1] + 0.5 - points.sum(1)
     return ranks, wins
 
@@ -281,7 +287,7 @@ def ranks_and_wins(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def first_shares(ranks: np.ndarray) -> np.ndarray:
     """Returns the share of samples in which each system is first, `[systems]`.
 
-    Systems that are first together share a sample, so the shares sum to 1.
+    Systems that tie for the first rank share a sample, so the shares sum to 1.
     """
     is_first = ranks == ranks.min(1, keepdims=True)
     return (is_first / is_first.sum(1, keepdims=True)).mean(0)
@@ -307,7 +313,8 @@ def stability_of(halves: np.ndarray, rng: np.random.Generator) -> Stability:
         above = (points > score) | ((points == score) & (noise > tie_break))
         counts, both_counts = above.sum(2), above.all(1).sum(1)
         disagreements += counts[:, 0] - both_counts
-        # The share of the systems above this one that the other order has above it, too.
+        # Of the systems above this one, the share that the other order also has above
+        # it.
         share = np.where(counts > 0, both_counts[:, None] / np.maximum(counts, 1), 0)
         shares += share.mean(1)
     tau = 1 - 4 * disagreements / (systems * (systems - 1))
@@ -320,13 +327,14 @@ def tau_ap(order: Iterable[Hashable], reference: Iterable[Hashable]) -> float:
 
     .. math:: τ_{ap} = 2 / (n − 1) · Σ_{i=2}^n C_i / (i − 1) − 1
 
-    C_i counts the systems above rank i of `order` that the reference, too, has above the
-    system at rank i. The correlation is 1 for the same order and −1 for the reversed one,
-    as Kendall's tau is, and 0 on average for a random order. But an error at the top costs
-    more than an error at the bottom: at rank 2, a single pair decides a term.
+    C_i counts the systems above rank i of `order` that are also above the system of
+    rank i in the reference. The correlation is 1 for the same order and −1 for the
+    reversed one, as Kendall's tau is, and 0 on average for a random order. Unlike tau,
+    it punishes an error at the top more than an error at the bottom: a single pair
+    decides the term of rank 2.
 
     Like average precision it is asymmetric: it reads ranks from `order`, and takes
-    `reference` to be right. Ties are not possible: decide which of two equal systems comes
+    `reference` to be right. It has no ties: decide which of two equal systems comes
     first.
 
     Args:
@@ -334,8 +342,8 @@ def tau_ap(order: Iterable[Hashable], reference: Iterable[Hashable]) -> float:
         reference: The same systems, in the order that is taken to be right.
 
     Raises:
-        ValueError: if either repeats a system, or if they hold different systems or fewer
-            than two.
+        ValueError: if an order repeats a system, if the two orders hold different
+            systems, or if they hold fewer than two.
 
     References:
         Yilmaz, Aslam & Robertson, A new rank correlation coefficient for information
