@@ -299,8 +299,8 @@ def compare(
     question.check(OF_JUDGES if judge is not None else None)
     if b is None and ids is not None:
         raise ValueError(
-            "ids is given without b, but ids pair the lists of a with the lists of b; leave "
-            "ids out, and pass Series or dicts"
+            "ids is given without b, but ids pair the lists of a and b; leave ids out, and "
+            "pass Series or dicts"
         )
     # From here on, a comparison is a column of differences, whatever its systems are.
     if ids is not None and (not isinstance(ids, (tuple, list)) or len(ids) != 2):

@@ -27,22 +27,24 @@ _WHOLE = 1e-6  # how far rounding may move a ratio of weights
 class Bootstrap(State):
     """A weighted mean over lists, and the same mean of many resamples of them.
 
-    In each resample a list counts n times, n being a Poisson variable of mean 1. This is
-    nearly the number of times that a list is drawn in the usual bootstrap, which draws N of
-    N lists with replacement. But here n does not depend on other lists: only on the key,
-    the id of the list and the number of the resample. Sums of batches therefore merge, and
-    a list has the same draws in every batch, on every host and for every metric and system.
+    In each resample a list counts n times, n being a Poisson variable of mean 1. This
+    is nearly the number of times that the usual bootstrap draws a list, when it draws N
+    of N lists with replacement. But here n does not depend on other lists: it depends
+    only on the key, the id of the list and the number of the resample. Sums of batches
+    can therefore be merged, and a list has the same draws in every batch, on every host
+    and for every metric and system.
 
-    Merges, reduces and all_reduces as `Mean`. Merge states of one key, and count every
-    list once. In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one.
+    Merges, reduces and all_reduces as `Mean` does. Merge only states with the same key,
+    and count every list once. In shapes, `*k` is `len(k)` for a tuple of cutoffs and
+    nothing for one.
 
     Shapes:
-        sums: `[2, 1 + samples, *k]`, Σ n·weight and Σ n·weight·value; the first of the
-            resamples is the lists themselves, n = 1.
+        sums: `[2, 1 + samples, *k]`, Σ n·weight and Σ n·weight·value; index 0 of the
+            second axis is for the lists themselves, with n = 1.
         counts: `[2]` int32, `lists` and `undefined`.
 
-    For an interval of a number that is computed from several means, of two metrics or two
-    systems, compute it from their replicates:
+    For the interval of a number that is computed from several means, such as those of
+    two metrics or two systems, compute the number from their replicates:
 
         np.percentile(b.replicates() / a.replicates(), (2.5, 97.5), axis=0)
 
@@ -66,8 +68,8 @@ class Bootstrap(State):
     def replicates(self) -> jax.Array:
         """Returns the weighted mean of every resample, `[samples, *k]`.
 
-        A resample may be empty; with ten lists, about one in 20,000 is. It then has the
-        mean of the lists themselves.
+        A resample may be empty; with ten lists, about one in 20,000 is. The mean of an
+        empty resample is the mean of the lists themselves.
         """
         return _means(double_floats.canonical(self))[self._at(slice(1, None))]
 
@@ -81,16 +83,17 @@ class Bootstrap(State):
     def confidence_interval(self, level: Number = 0.95) -> tuple[jax.Array, jax.Array]:
         """Returns the lower and upper bound of a percentile interval, each `[*k]`.
 
-        It is −inf to inf for fewer than two lists, and if the mean is infinite. It takes
-        some hundreds of samples at a level of 0.95, and more at a higher level, because
-        only the few replicates beyond each bound determine it. With fewer than some 50
-        lists it covers the mean too rarely; see `Mean.confidence_interval`.
+        It is −inf to inf for fewer than two lists, and if the mean is infinite. The
+        interval needs some hundreds of samples at a level of 0.95, and more at a higher
+        level, because only the few replicates beyond each bound determine it. With
+        fewer than some 50 lists, the interval covers the mean too rarely; see
+        `Mean.confidence_interval`.
 
         Args:
             level: The probability with which the interval should cover the mean, in (0, 1).
 
         Raises:
-            TypeError: if the level is no number, or is known only inside `jax.jit`.
+            TypeError: if the level is not a number, or is traced.
             ValueError: if the level is not between 0 and 1.
         """
         level = intervals.checked_level(level)
@@ -138,22 +141,23 @@ def bootstrap(
 ) -> object:
     """Returns resampled means of per-list values, as a state that merges with others.
 
-    The state gives percentile intervals of means, and of differences, ratios and any other
-    number that is computed from several means, over lists that are never in one place; see
-    `Bootstrap`. Pure and jittable. It takes about 0.1 s for 10,000 lists and 1,000 samples
-    on two cores, little more for more metrics, and some 10 MiB beside its result, however
-    many lists there are.
+    The state gives percentile intervals of means, and of differences, ratios and any
+    other number that is computed from several means, even if no host has all lists; see
+    `Bootstrap`. Pure and jittable. For 10,000 lists and 1,000 samples it takes about
+    0.1 s on two cores, and little more for more metrics. It needs some 10 MiB in
+    addition to its result, however many lists there are.
 
     Args:
         lists: A `PerList`, or any pytree of them, as `measure` returns.
-        ids: `[*lists]` strings, or integers of up to 64 bits. An id must mean the same list
-            everywhere, as a query id does, or the number of the query in its file. Never
-            number the lists of each batch from 0: equal ids have equal draws, whatever
-            their dtype, and the lists of two batches would then rise and fall together. If
-            lists come in clusters, such as the sessions of a user, pass the id of the
-            cluster: its lists are then drawn together, even in different batches. Inside
-            `jax.jit` there are no strings, and without x64 no 64-bit integers: pass
-            int32, or the pairs `[*lists, 2]` that `hash_ids` makes outside.
+        ids: `[*lists]` strings, or integers of up to 64 bits. An id must mean the same
+            list everywhere, like a query id, or like the number of the query in its
+            file. Never number the lists of each batch from 0: equal ids have equal
+            draws, whatever their dtype, and the lists of two batches would then rise
+            and fall together. If lists come in clusters, such as the sessions of a
+            user, pass the id of the cluster: the lists of a cluster are then drawn
+            together, even in different batches. Inside `jax.jit` there are no strings,
+            and without x64 no 64-bit integers: pass int32, or the pairs `[*lists, 2]`
+            that `hash_ids` makes outside.
         samples: Number of resamples.
         key: A PRNG key, the same on every host and for every system that is compared;
             None is `jax.random.key(0)`.
@@ -165,7 +169,8 @@ def bootstrap(
     Raises:
         ValueError: if the shape of `ids` does not fit the shape of the lists; if `samples`
             is below 1; if an id has more than 64 bits.
-        TypeError: if a leaf is no `PerList`; if ids are neither integers nor strings.
+        TypeError: if a leaf is not a `PerList`; if ids are neither integers nor
+            strings.
 
     References:
         Oza & Russell, Online bagging and boosting, AISTATS 2001.
@@ -179,7 +184,7 @@ def bootstrap(
     inputs.check_undefined(undefined)
     merging.check_leaves(lists, PerList, "lists")
     seeds = resample.seeds_of(key, inputs.positive_integer("samples", samples))
-    # Ids of 64 bits are pairs of words, `[*lists, 2]`.
+    # Ids of 64 bits are represented as pairs of words, `[*lists, 2]`.
     words, is_hashed = inputs.list_ids(ids), False
     for metric in merging.leaves_of(lists):
         is_hashed = words.shape == (*list_shape_of(metric), 2)
@@ -204,8 +209,7 @@ def _warn_of_equal_ids(ids: Any, words: jax.Array) -> None:
     if len(numbers) > 1 and (numbers == numbers[0]).all():
         warnings.warn(
             f"ids are all {np.asarray(ids).flat[0]}: lists with one id are drawn together, "
-            "so their resamples hardly differ; pass an id for each list",
-            stacklevel=3,
+            "so their resamples hardly differ; pass an id for each list", stacklevel=3,
         )
 
 
@@ -225,7 +229,7 @@ def _bootstrap(
     values = lax.stop_gradient(jnp.concatenate(columns, -1))
     values = values.reshape(len(ids), values.shape[-1])
     sums = resample.resampled(values, ids, seeds)
-    # Give each metric its own columns back: two for every cutoff.
+    # Split the columns by metric again: each metric has two columns for every cutoff.
     states, start = [], 0
     for metric, count in zip(lists, counts, strict=True):
         k = moments.cutoff_shape_of(metric)
@@ -249,7 +253,7 @@ def _means(state: Bootstrap) -> jax.Array:
     rounded = state.sums.round()
     weight, weighted_value = (jnp.take(rounded, i, axis=axis) for i in (0, 1))
     means = arithmetic.ratio(weighted_value, weight)
-    # The first sample is the lists themselves; an empty resample takes its mean.
+    # Index 0 is the lists themselves; an empty resample takes their mean.
     plain = jnp.take(means, jnp.array([0]), axis=axis)
     return jnp.where(weight > 0, means, jnp.broadcast_to(plain, means.shape))
 
@@ -271,10 +275,11 @@ def _percentiles(state: Bootstrap, level: Number) -> tuple[jax.Array, jax.Array]
 
 def _has_error(state: Bootstrap) -> jax.Array:
     """True if there are at least two lists and the mean is not infinite, `[*k]` bool."""
-    # If a value is infinite, its products with draws of 0 make replicates NaN.
+    # Replicates of an infinite value are NaN, because it is multiplied by draws of 0.
     mean, axis = state.compute(), len(stacked_shape(state))
-    # The state does not count lists by cutoff, so tell by the weights: with a single list,
-    # every resample has a whole multiple of its weight; with two, about half of them do.
+    # The state does not count lists by cutoff, so the weights have to tell: with a
+    # single list, every resample has a whole multiple of the list's weight; with two
+    # lists, about half of the resamples have one.
     weight = jnp.take(state.sums.round(), 0, axis=axis)
     multiples = arithmetic.ratio(weight, jnp.expand_dims(weight[state._at(0)], axis))
     is_whole = jnp.abs(multiples - jnp.round(multiples)) <= _WHOLE

@@ -1,4 +1,4 @@
-"""Means from few labels of people and many of a judge, such as a language model."""
+"""Means from few lists labelled by people and many labelled by a judge."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -19,20 +19,25 @@ from jax_rank_metrics._verdicts.inference.weighted_means import (
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class PredictionPowered:
-    """A mean over lists that people have labelled, and over more lists of a judge.
+    """A mean over few lists that people labelled and more lists that a judge labelled.
 
     Numbers are floats, or arrays `[cutoffs]` for a metric at several cutoffs.
 
     Attributes:
         mean: The estimate of the mean of people's values over all lists.
-        std_error: Its standard error; inf for two labelled lists or fewer.
-        judge_mean: The mean of the judge's values, over all of its lists.
-        judge_bias: How far the judge is above people, on average over labelled lists.
+        std_error: The standard error of `mean`; inf for two labelled lists or fewer. A
+            labelled list is one that people labelled.
+        judge_mean: The mean of the judge's values, over all lists that the judge
+            labelled.
+        judge_bias: The mean of the judge's values minus people's values, over labelled
+            lists.
         judge_bias_error: The standard error of `judge_bias`.
-        tuning: λ in [0, 1], how much the judge's values count. With 0, only people count.
-        worth: The number of lists that would give this standard error if people labelled
-            them and there were no judge. If the judge does not help, it is a little below
-            the number of labelled lists. A number of clusters, if there are any.
+        tuning: λ in [0, 1]: how much the judge's values count. With 0, only people's
+            values count.
+        worth: The number of lists that people would have to label to reach this
+            standard error without a judge. If the judge does not help, it is a little
+            below the number of labelled lists. With clusters, it is a number of
+            clusters.
         n_eff: Effective number of labelled lists or clusters, (Σ weight)² / Σ weight².
         lists: Number of labelled lists that counted.
         other_lists: Number of lists that only the judge has labelled.
@@ -52,20 +57,22 @@ class PredictionPowered:
     undefined: int = 0
 
     def confidence_interval(self, level: Number = 0.95) -> tuple[Any, Any]:
-        """Returns the ends of an interval of the mean, by Student's t.
+        """Returns the bounds of an interval of the mean, by Student's t.
 
-        It has n_eff − 2 degrees of freedom.
+        t has n_eff − 2 degrees of freedom.
 
         Args:
-            level: The probability with which it should cover the mean, in (0, 1).
+            level: The probability with which the interval should cover the mean, in (0,
+                1).
         """
         return _interval(self.mean, self.std_error, self.n_eff - 2, level)
 
     def judge_bias_interval(self, level: Number = 0.95) -> tuple[Any, Any]:
-        """Returns the ends of an interval of the judge's bias: Student's paired t.
+        """Returns the bounds of an interval of the judge's bias, by Student's paired t.
 
         Args:
-            level: The probability with which it should cover the bias, in (0, 1).
+            level: The probability with which the interval should cover the bias, in (0,
+                1).
         """
         freedom = self.n_eff - 1
         return _interval(self.judge_bias, self.judge_bias_error, freedom, level)
@@ -76,7 +83,7 @@ class PredictionPowered:
         return np.ndim(self.mean) > 0
 
     def at(self, index: int) -> "PredictionPowered":
-        """Returns the estimate at one of several cutoffs, in Python numbers."""
+        """Returns the estimate at one of several cutoffs, as Python numbers."""
         fields = {
             name: array[index].item()
             for name, array in vars(self).items()
@@ -85,7 +92,7 @@ class PredictionPowered:
         return dataclasses.replace(self, **fields)
 
     def at_cutoffs(self) -> list["PredictionPowered"]:
-        """Returns the estimate at each cutoff, or the only one if there are no cutoffs."""
+        """Returns the estimate at each cutoff, or the only one without cutoffs."""
         count = len(self.mean) if self.has_cutoffs else 1
         return [self.at(index) for index in range(count)]
 
@@ -98,7 +105,7 @@ class PredictionPowered:
         return format(float(self), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
-        """Shows the mean and its error, the numbers of lists, and their worth."""
+        """Shows the mean and its standard error, the numbers of lists, and `worth`."""
         mean, error = (
             numbers_text(np.asarray(number)) for number in (self.mean, self.std_error)
         )
@@ -118,11 +125,12 @@ def _interval(mean: Any, error: Any, freedom: Any, level: Number) -> tuple[Any, 
 
 
 class JudgedLists(NamedTuple):
-    """Values of people and of a judge, in rows that are lists or clusters of lists.
+    """Values of people and of a judge; a row is a list or a cluster of lists.
 
-    A row holds a labelled list or another list. If rows are clusters, it holds the mean of
-    its labelled lists and the mean of its other lists. A row without labelled lists, or
-    without others, has the weight 0 there.
+    Lists that people labelled are called labelled here; the other lists have only
+    values of the judge. A row is one list of either kind. If rows are clusters, a row
+    holds the mean of its labelled lists and the mean of its other lists. The weight is
+    0 for the kind of lists that a row lacks.
 
     Shapes:
         human: `[rows, columns]`, the values of people.
@@ -154,22 +162,24 @@ class JudgedLists(NamedTuple):
         cluster_indices: np.ndarray | None = None,
         is_labelled: np.ndarray | bool = True,
     ) -> "JudgedLists":
-        """Makes rows of all lists of the judge.
+        """Makes the rows from all lists of the judge.
 
         Args:
             human: Values and weights, `[labelled, columns]` each.
             judge: Values and weights, `[lists, columns]` each; a labelled list counts if
                 both of its weights are above 0.
             noise: `[columns]`.
-            indices: `[labelled]`, the number of each labelled list among the judge's.
+            indices: `[labelled]`, the index of each labelled list among the judge's
+                lists.
             cluster_indices: `[lists]`, the cluster of each list; None without clusters.
-            is_labelled: `[labelled, columns]`, True if people have looked at the list.
+            is_labelled: `[labelled, columns]`, True if people have labelled the list.
         """
         judge_values, judge_weights = judge
         values, weights = np.zeros(judge_values.shape), np.zeros(judge_values.shape)
         values[indices] = human[0]
         weights[indices] = np.where(judge_weights[indices] > 0, human[1], 0)
-        # A list that people have looked at is no other list, even if it does not count.
+        # A list that people have labelled is not one of the other lists, even if it
+        # does not count.
         other_weights = judge_weights.copy()
         other_weights[indices] = np.where(is_labelled, 0, judge_weights[indices])
         parts = [
@@ -217,15 +227,15 @@ class JudgedLists(NamedTuple):
         tuning = moments.tuning(moments.n_eff, others_mean.n_eff)
         values = self.human - tuning * self.judge
         residual = WeightedMean.of(values, self.weights, self.noise)
-        # λ costs the residual another degree of freedom: n − 2 instead of n − 1 are left.
+        # Estimating λ costs another degree of freedom: n − 2 are left instead of n − 1.
         freedom = np.maximum(residual.freedom - 1, 0)
         scale = np.sqrt(residual.freedom / np.where(freedom > 0, freedom, 1))
         pulls, other_pulls = (
             deviations(mean.changes, mean.n_eff, mean.freedom)
             for mean in (residual, others_mean)
         )
-        # Add deviations before squaring: a cluster may be in both parts, and then its
-        # deviations rise and fall together.
+        # Add deviations before squaring, because a cluster may have lists of both
+        # kinds, and then its two deviations are correlated.
         error = np.sqrt(((scale * pulls + tuning * other_pulls) ** 2).sum(0))
         error = np.where(freedom > 0, error, np.inf)
         alone = Summary.of(self.human, self.weights, self.noise).error
@@ -246,7 +256,7 @@ class JudgedLists(NamedTuple):
         )
 
     def summary(self) -> Summary:
-        """Summarises the means; the effect is in standard deviations of people."""
+        """Summarises the means; the unit of the effect is people's standard deviation."""
         means, variance = self.means(), self.moments().human_variance
         with np.errstate(divide="ignore", invalid="ignore"):
             effect = np.where(means.mean == 0, 0, means.mean / np.sqrt(variance))
@@ -256,11 +266,12 @@ class JudgedLists(NamedTuple):
 
 
 class JudgedMoments(NamedTuple):
-    """Weighted moments of the values of people and judge, `[columns]` each.
+    """Weighted moments of people's values and the judge's values, `[columns]` each.
 
     Attributes:
         human_variance: The variance of people's values.
-        covariance: The covariance of people and judge, over labelled lists.
+        covariance: The covariance of people's and the judge's values, over labelled
+            lists.
         judge_variance: The variance of the judge's values, over labelled lists.
         variance_of_all: The variance of the judge's values, over all of its lists.
         mean_of_all: The mean of the judge's values, over all of its lists.
@@ -277,10 +288,11 @@ class JudgedMoments(NamedTuple):
     def tuning(
         self, labelled: np.ndarray | float, unlabelled: np.ndarray | float
     ) -> np.ndarray:
-        """Computes λ, the share of the judge, for effective numbers of lists.
+        """Computes λ, the factor of the judge's values, for effective numbers of lists.
 
-        This λ makes the error smallest. It is 0 if the judge tells nothing: if it has no
-        other lists, equal values in all lists, or goes against people.
+        This λ minimises the error. It is 0 if the judge gives no information: if the
+        judge labelled no other lists, has equal values in all lists, or disagrees with
+        people.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             tuning = (

@@ -1,17 +1,18 @@
-"""Bounds of a mean difference for a margin, which allow for losses in unseen lists.
+"""Bounds of a mean difference, for margins; they allow for losses in unseen lists.
 
-If no list differs, Student's interval has the width 0, so any margin passes. If few lists
-lose much, most samples show less than the true loss. With the mean m of the differences d
-of n lists, the lists' shares p of the weight, and Student's quantile t at n − 1 degrees of
-freedom, the lower bound is
+If no list differs, Student's interval has the width 0, so any margin passes. If a few
+lists lose much, most samples of lists show less than the true loss. With the mean m of
+the differences d of n lists, the lists' shares p of the weight, and Student's quantile
+t at n − 1 degrees of freedom, the lower bound is
 
     m + min(0, κ·(1 + 2t²) / (6v)) − t·√v,
     v = n/(n − 1)·Σ p²·(d − m)² + c·r²/(n·(n − 1)),    κ = Σ p³·(d − m)³.
 
-The term of κ is Johnson's, for a skewed mean. The last term of v allows for a list that was
-not drawn: r is the largest difference seen, and c is 1; if fewer than `FEW` lists differ,
-c is 3, and r is as large as a difference can be. The upper bound is mirrored. For hits, the
-bounds err in at most 6 % of samples of 20 to 800 lists, at a nominal 5 %.
+The term with κ is Johnson's correction for a skewed mean. The last term of v allows for
+a list that was not drawn: r is the largest difference seen, and c is 1; if fewer than
+`FEW` lists differ, c is 3, and r is as large as a difference can be. The upper bound is
+mirrored. For hits, the bounds err in at most 6 % of samples of 20 to 800 lists, at a
+nominal 5 %.
 
 References:
     Johnson, Modified t tests and confidence intervals for asymmetrical populations, JASA
@@ -27,7 +28,7 @@ from jax_rank_metrics._values import intervals
 from jax_rank_metrics._verdicts.inference import weighted_means
 
 FEW = 15
-# Differences up to this share of the range count as 0.
+# Differences of at most this share of the range count as 0.
 _LEAST = 1e-6
 
 
@@ -62,7 +63,7 @@ class MarginBounds(NamedTuple):
         ranges: np.ndarray,
         noise: np.ndarray | float = 0.0,
     ) -> "MarginBounds":
-        """Reads differences of lists, or of clusters as if they were lists.
+        """Reads the differences of lists, or of clusters as if they were lists.
 
         Args:
             differences: `[lists, columns]`.
@@ -85,7 +86,7 @@ class MarginBounds(NamedTuple):
         )
 
     def over(self, ratio: float) -> "MarginBounds":
-        """Returns the bounds for `ratio` times the number of lists, of the same spread."""
+        """Returns the bounds for `ratio` times as many lists with the same spread."""
         n_eff = ratio * self.n_eff
         return self._replace(
             variance=self.variance / ratio,
@@ -113,7 +114,7 @@ class MarginBounds(NamedTuple):
     def reach(self, level: float) -> np.ndarray:
         """Returns the distances of the lower and upper bound from the mean, `[2, columns]`.
 
-        Each bound errs with the probability 1 − level.
+        Each bound is wrong with the probability 1 − level.
         """
         quantile = intervals.student_quantiles(self.freedom, 2 * level - 1)
         return intervals.symmetric(0, self.error, quantile, np)[1] + self.skew(level)
@@ -127,10 +128,10 @@ class MarginBounds(NamedTuple):
         return np.maximum(np.stack([-skew, skew]), 0)
 
     def p(self, shift: float, side: choices.Alternative) -> np.ndarray:
-        """Returns p of the claim that the shifted mean is on this side of 0, `[columns]`.
+        """Returns p, `[columns]`, for the claim that the shifted mean is on this side of 0.
 
-        It is 1 − level for the level at which the shifted bound is 0, and 1 for fewer than
-        two lists.
+        p is 1 − level, with the level at which the shifted bound is 0; it is 1 for
+        fewer than two lists.
         """
         from scipy.special import stdtr
 

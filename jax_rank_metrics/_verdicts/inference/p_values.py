@@ -17,8 +17,8 @@ class Outcome(NamedTuple):
     p: np.ndarray
     samples: int | np.ndarray = 0  # random permutations or resamples; 0 without
     p_max: np.ndarray | None = None  # p corrected by the largest t of the family
-    # The distance from the mean to the ends of its interval, `[comparisons]`, or
-    # `[2, comparisons]` if the two ends differ; None for Student's interval.
+    # The distance from the mean to the bounds of its interval, `[comparisons]`, or
+    # `[2, comparisons]` if the two distances differ; None for Student's interval.
     reach: np.ndarray | None = None
 
 
@@ -30,12 +30,12 @@ def student_p(
 ) -> np.ndarray:
     """Returns p values of means with these standard errors, by Student's t.
 
-    p is 1 without degrees of freedom, and if both the mean and its error are 0. If only the
-    error is 0, p is 0 or 1.
+    p is 1 if there are no degrees of freedom, and if both the mean and its error are 0.
+    If only the error is 0, p is 0 or 1.
     """
     from scipy.special import stdtr
 
-    # Look at the tail below −|t|, which is as large as the tail above |t|.
+    # Use the tail below −|t|, which is as large as the tail above |t|.
     distance = {"greater": -mean, "less": mean}.get(alternative, -np.abs(mean))
     tails = 2 if alternative == "two-sided" else 1
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -49,13 +49,14 @@ def student_reach(
     level: float,
     alternative: Alternative = "two-sided",
 ) -> np.ndarray:
-    """Returns the distance from a mean to the ends of its Student's t interval.
+    """Returns the distance from a mean to the bounds of its Student's t interval.
 
-    A one-sided interval has one end, which is nearer. The distance is inf without degrees
-    of freedom, or with hardly any.
+    A one-sided interval has one bound, which is nearer. The distance is inf if there
+    are no degrees of freedom, or hardly any.
     """
     if alternative != "two-sided":
-        # Each end of an interval at this level is exceeded with probability 1 − level.
+        # Each bound of a two-sided interval at the new level is exceeded with
+        # probability 1 − level, of the old level.
         level = 2 * level - 1
     return symmetric(0, error, student_quantiles(freedom, level), np)[1]
 
@@ -72,8 +73,9 @@ def mcnemar_test(
 
     Args:
         differences: `[lists, comparisons]` of −1, 0 and 1.
-        alternative: "greater" takes the tail of many wins, "less" the tail of few wins.
-        mid_p: True counts an outcome half if it is as far out as the observed one.
+        alternative: "greater" takes the tail with many wins, "less" the tail with few
+            wins.
+        mid_p: If True, the observed outcome, and outcomes just as extreme, count half.
 
     References:
         McNemar, Note on the sampling error of the difference between correlated
@@ -89,10 +91,10 @@ def mcnemar_test(
     extreme = {"greater": losses, "less": wins}.get(
         alternative, np.minimum(wins, losses)
     )
-    # Many wins are few losses, because they add up to `changed`. Both tails are therefore
-    # lower tails of the binomial distribution.
+    # Many wins mean few losses, because wins and losses add up to `changed`. Both tails
+    # are therefore lower tails of the binomial distribution.
     tail = bdtr(extreme, changed, 0.5)
-    # The tail without the observed outcome, because mid-p counts that half.
+    # The tail without the observed outcome, because mid-p counts that outcome half.
     below = np.where(extreme > 0, bdtr(np.maximum(extreme - 1, 0), changed, 0.5), 0)
     sides = 2 if alternative == "two-sided" else 1
     p = np.minimum(sides * tail, 1)
@@ -104,10 +106,10 @@ def mcnemar_test(
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Returns p corrected to hold the probability of any false alarm (Holm's method).
+    """Returns p corrected to bound the probability of any false alarm (Holm's method).
 
-    The smallest of n is multiplied by n, the next by n − 1, and so on. Corrected values
-    never exceed 1, and a larger p never gets a smaller corrected value.
+    The smallest of n values is multiplied by n, the next by n − 1, and so on. Corrected
+    values never exceed 1, and a larger p never gets a smaller corrected value.
     """
     order = sorted(range(len(p)), key=p.__getitem__)
     # Four sorted p are multiplied by 4, 3, 2, 1; the running maximum keeps them in order.
@@ -118,10 +120,10 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def false_discovery_rate(p: np.ndarray) -> np.ndarray:
-    """Returns p corrected to hold the expected share of false alarms among all alarms.
+    """Returns p corrected to bound the expected share of false alarms among all alarms.
 
-    The method of Benjamini & Hochberg multiplies the largest of n by n / n, the next by
-    n / (n − 1), and so on; a smaller p never gets a larger corrected value.
+    The method of Benjamini & Hochberg multiplies the largest of n values by n / n, the
+    next by n / (n − 1), and so on; a smaller p never gets a larger corrected value.
     """
     order = sorted(range(len(p)), key=lambda index: -p[index])
     multiplied = p[order] * len(p) / np.arange(len(p), 0, -1)

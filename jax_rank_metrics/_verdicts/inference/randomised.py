@@ -1,11 +1,11 @@
-"""Randomisation tests: systems that might as well have changed places in each list.
+"""Randomisation tests: in each list, the values of systems might have been exchanged.
 
 A pattern puts the systems of every list in some order. If all systems were equal, every
-pattern would be as likely as the pattern of the data, so p is the share of patterns whose
-statistic is at least as far out. Fisher's test is for two systems: swapping them in a list
-flips the sign of its difference. Tukey's test is for several. If two ratios weigh the lists
-differently, lists have no differences; the two systems then swap both value and weight. If
-there are few patterns, all of them are tried.
+pattern would be as likely as the pattern of the data, so p is the share of patterns
+whose statistic is at least as extreme. Fisher's test is for two systems: swapping them
+in a list flips the sign of its difference. Tukey's test is for more systems. If two
+ratios weigh the lists differently, lists have no differences; the two systems then swap
+both value and weight. If there are few patterns, all of them are tried.
 """
 
 import functools
@@ -28,14 +28,16 @@ from jax_rank_metrics._verdicts.inference.weighted_means import Ratios
 
 ROWS = 1024  # the most lists that are rearranged at once
 VALUES = 2**20  # the most rearranged values that exist at once: 4 MiB of floats
-# t in float32 differs from t in float64 by up to `SLACK` · (1 + |t|). An observed t beyond
-# ±`LARGEST` is cut to it, because its standard error may be rounding alone.
+# t in float32 differs from t in float64 by up to `SLACK` · (1 + |t|). An observed t is
+# clipped to ±`LARGEST`, because the standard error of a larger t may be rounding alone.
 SLACK, LARGEST = 1e-5, 1e5
 Numbers = np.ndarray | jax.Array
-# Draws patterns, given the data, a key and the number of patterns, for `Reached` to read.
+# A function of the data, a key and the number of patterns, which draws the patterns
+# that `Reached` reads.
 Draw = Callable[[Any, jax.Array, int], Any]
-# True for patterns that reach a threshold, `[patterns, …]` bool. Arguments: `numpy` or
-# `jax.numpy`, the result of `Draw`, the thresholds, and further ones.
+# True for patterns that reach a threshold, `[patterns, …]` bool. The arguments are
+# `numpy` or `jax.numpy`, the result of `Draw`, the thresholds, and further arguments of
+# each function.
 Reached = Callable[..., Numbers]
 # Numerators and weights, `[systems, lists]` each, of every task.
 Terms = Sequence[tuple[Any, Any]]
@@ -51,29 +53,31 @@ def sign_flip_test(
 ) -> p_values.Outcome:
     """Returns p values of the sums of `terms`, by random changes of their signs.
 
-    If it made no difference which system is which, each list's term might as well have
-    had the other sign. p is the share of sign patterns under which the sum is at least as
-    far from 0 as the observed sum.
+    If the systems were interchangeable, each list's term might as well have had the
+    other sign. p is the share of sign patterns under which the sum is at least as far
+    from 0 as the observed sum.
 
-    p_max corrects p for the number of comparisons by their largest t, and loses less than
-    Holm if comparisons are similar. For the comparison with the largest t, it is the share
-    of patterns in which the largest t of all comparisons is at least as large. The next
-    comparison leaves out the first, and so on; a smaller t never gets a smaller p_max. A
-    flip does not change Σx², so the t of a flipped sum S* rises with S* / √Σx² alone, and
-    the test compares this ratio. (t also depends on the number of lists, and the ratio does
-    not. If the numbers differ, comparisons of few lists therefore do not dominate.)
+    p_max corrects p for the number of comparisons by the largest t of all, and loses
+    less power than Holm if comparisons are similar. For the comparison with the largest
+    t, it is the share of patterns in which the largest t of all comparisons is at least
+    as large as that t. For the comparison with the next smaller t, the first comparison
+    is left out, and so on; a smaller t never gets a smaller p_max. A flip does not
+    change Σx², so the t of a flipped sum S* is an increasing function of S* / √Σx², and
+    the test compares this ratio. (t also depends on the number of lists, and the ratio
+    does not. If the numbers differ, comparisons of few lists therefore do not
+    dominate.)
 
     Args:
         terms: `[lists, comparisons]` float64, the weighted difference of each list.
         key: A typed PRNG key.
         samples: Number of sign patterns to draw. All 2ⁿ of them are used instead if there
             are no more than this, n being the number of lists with a term other than 0.
-        alternative: The side on which sums are far from 0: either for "two-sided", above
-            for "greater", below for "less".
-        mid_p: True counts a pattern half if its sum is as far from 0 as the observed sum. p
-            then errs less on the safe side if the sums of patterns have few different
-            values, but may be too small.
-        with_max: True computes p_max.
+        alternative: The side of 0 on which sums count as extreme: both for "two-sided",
+            above for "greater", below for "less".
+        mid_p: If True, patterns whose sum equals the observed sum count half. If the
+            sums of patterns have few different values, p is then less conservative, but
+            may be too small.
+        with_max: True if p_max is computed, too.
 
     Returns:
         The p values, and the number of random patterns: 0 if all were used. The pattern
@@ -136,8 +140,8 @@ def pair_flip_test(
     """
     largest = np.abs(terms).max(initial=0)
     terms = terms / max(largest, np.finfo(np.float64).tiny)
-    # Take differences from the first system: pairs keep their differences, and smaller
-    # numbers round less.
+    # Subtract the first system from all systems: the differences of pairs stay the
+    # same, and smaller numbers round less.
     columns = _differences(terms, 0, rounding)
     columns = columns[(columns != 0).any(1)]
     norms = np.sqrt((columns**2).sum(0))
@@ -148,20 +152,21 @@ def pair_flip_test(
         sizes = np.abs(differences).sum(0) + norms[system] + norms
         thresholds[system] = np.abs(differences.sum(0)) - list_arrays.ROUNDING * sizes
     shares, _ = _shares(_flips, _reached_by_pairs, columns, (thresholds,), key, samples)
-    # Take the larger share: a pair is counted for both systems, and the slack of the two
-    # may round differently.
+    # Take the larger share, because each pair is counted twice, and its two slacks may
+    # round differently.
     return np.maximum(shares, shares.T)
 
 
 def tukey_test(
     values: np.ndarray, weights: np.ndarray, key: jax.Array, samples: int
 ) -> tuple[np.ndarray, int]:
-    """Returns p values of all differences of means, corrected for their number.
+    """Returns p values of all differences of means, corrected for the number of systems.
 
     If all systems were equal, the values of a list might as well have come in any other
-    order of the systems. p of two systems is the share of random orders, drawn for each
-    list by itself, under which the distance between the largest and the smallest mean of
-    all systems is at least the distance between the means of the two.
+    order of the systems. Orders are drawn for each list by itself. p of two systems is
+    the share of random orders in which the distance between the largest and the
+    smallest mean of all systems is at least the observed distance between the means of
+    the two systems.
 
     Args:
         values: `[systems, lists]`.
@@ -178,7 +183,7 @@ def tukey_test(
 
     Time grows with the square of the number of systems: about 10⁻⁹ seconds for each
     permutation, list and pair of systems, so that 100,000 permutations of 8 systems and
-    1,000 lists take five.
+    1,000 lists take five seconds.
 
     References:
         Carterette, Multiple testing in statistical analysis of systems-based information
@@ -190,7 +195,8 @@ def tukey_test(
     terms = terms / np.maximum(np.abs(terms).max(initial=0), np.finfo(np.float64).tiny)
     terms = terms[(terms != 0).any(1)]
     sums = terms.sum(0)
-    # Add the largest term of each list: this bounds the rounding of sums in any order.
+    # Allow for the sum of the lists' largest terms, which bounds the rounding of sums
+    # in any order.
     slack = list_arrays.ROUNDING * np.abs(terms).max(1, initial=0).sum()
     thresholds = np.abs(sums[:, None] - sums[None, :]) - slack
     # Two systems have the terms −x and x, so swapping them flips their signs.
@@ -208,14 +214,14 @@ def swap_test(
     """Returns p values of differences of ratios; see `pair_swap_test`.
 
     Args:
-        comparisons: The two ratios of each comparison; all are over the same lists.
+        comparisons: The two ratios of each comparison, all over the same lists.
         key: A typed PRNG key.
         samples: Number of patterns to draw.
-        alternative: The side on which differences are far from 0.
+        alternative: The side of 0 on which differences count as extreme.
         shift: The number to add to the values of b.
 
     Returns:
-        p, and the number of random patterns, `[comparisons]` each.
+        The p values and the numbers of random patterns, `[comparisons]` each.
     """
     terms = [_terms([pair], shift)[0] for pair in comparisons]
     numerators, weights = map(np.concatenate, zip(*terms, strict=True))
@@ -224,22 +230,24 @@ def swap_test(
 
 
 def pair_swap_test(tasks: Sequence[Ratios], key: jax.Array, samples: int) -> np.ndarray:
-    """Returns p values of the differences of all pairs of systems, in the mean over tasks.
+    """Returns p values of differences in the mean over tasks, for all pairs of systems.
 
-    If it made no difference which of two systems is which, each list's values and weights
-    might as well have been swapped. p is the share of swap patterns under which t is at
-    least as far from 0 as in the data; t is the difference of the ratios over its standard
-    error. All 2ⁿ patterns are used if there are no more than `samples`, n being the number
-    of lists in which anything differs.
+    If two systems were interchangeable, each list's values and weights might as well
+    have been swapped. p is the share of swap patterns under which t is at least as far
+    from 0 as in the data; t is the difference of the ratios over its standard error.
+    All 2ⁿ patterns are used if there are no more than `samples`, n being the number of
+    lists in which anything differs.
 
-    The test divides by the error to hold its level even if one system weighs lists many
-    times as much as the other. (Without it, equal ratios differ in 20 to 50 % of data sets
-    whose denominators differ by a factor of ten or thirty.) The error comes from the
-    delete-one jackknife; over tasks, it is the root of the sum of squares. A pattern that
-    leaves a system without any weight counts as extreme.
+    The test divides by the error so that it keeps its level even if one system weighs
+    lists many times as much as the other. (Without the division, equal ratios seem to
+    differ in 20 to 50 % of data sets whose denominators differ by a factor of ten or
+    thirty.) The error comes from the delete-one jackknife; over tasks, it is the root
+    of the sum of their squared errors. A pattern that leaves a system without any
+    weight counts as extreme.
 
     Time grows with the number of pairs: about 10⁻⁹ seconds for each pattern, list and
-    pair, so that 100,000 patterns of 1,000 lists take a tenth of a second for each.
+    pair, so that 100,000 patterns of 1,000 lists take a tenth of a second for each
+    pair.
 
     Args:
         tasks: The ratios of all systems in each task.
@@ -261,11 +269,11 @@ def pair_swap_test(tasks: Sequence[Ratios], key: jax.Array, samples: int) -> np.
 
 
 def _thresholds(sums: np.ndarray, slack: np.ndarray, mid_p: bool) -> np.ndarray:
-    """Returns the sums from which on a pattern counts, `[thresholds, comparisons]`.
+    """Returns the sums that a pattern must reach to count, `[thresholds, comparisons]`.
 
-    Without mid-p there is one threshold. With it there are two, which count half each, so a
-    pattern between them counts half. If all terms are 0, there is no slack between them,
-    and patterns count in full.
+    Without mid-p there is one threshold. With mid-p there are two, each of which counts
+    half, so a pattern between them counts half. If all terms are 0, both thresholds are
+    equal, and patterns count in full.
     """
     return np.stack([sums - slack, sums + slack][: 2 if mid_p else 1])
 
@@ -286,10 +294,11 @@ def _reached_by_sums(
 ) -> Numbers:
     """True for sums that reach thresholds, `[patterns, kinds, thresholds, comparisons]`.
 
-    The first kind are the sums themselves. If `scaling` has an order of comparisons and the
-    scale of each, there is a second kind: for each comparison in this order, the largest of
-    its scaled sum and all later ones. Thresholds are `[kinds, thresholds, comparisons]`. If
-    the test is two-sided, sums are distances from 0.
+    The first kind is the sums themselves. If `scaling` has an order of comparisons and
+    the scale of each, there is a second kind: for each comparison in this order, the
+    largest scaled sum of this and all later comparisons. Thresholds are
+    `[kinds, thresholds, comparisons]`. If the test is two-sided, absolute sums are
+    compared.
     """
     sums = xp.where(two_sided, xp.abs(sums), sums)
     statistics = [sums]
@@ -328,14 +337,15 @@ def _shares(
     Args:
         draw: `_flips` or `_orders`.
         reached: See `Reached`.
-        terms: `[lists, columns]`, at most 1 in size.
+        terms: `[lists, columns]`, between −1 and 1.
         arguments: The further arguments of `reached`; the thresholds come first.
         key: A typed PRNG key.
         samples: Number of random patterns.
 
     Returns:
-        The shares, in the shape of the thresholds, and the number of random patterns. If
-        there are no more patterns than `samples`, all are used, and the number is 0.
+        The shares, in the shape of the thresholds, and the number of random patterns.
+        If there are no more patterns than `samples`, all of them are used, and this
+        number is 0.
     """
     lists, columns = terms.shape
     are_flips = draw is _flips
@@ -347,7 +357,8 @@ def _shares(
         return sum(reached(np, part, *arguments).sum(0) for part in parts) / total, 0
     # Round up to a power of two, so that data of many sizes share few compiled programs.
     rows = min(1 << (lists - 1).bit_length(), ROWS)
-    # A block holds a value for each pattern and row, and with orders also for each system.
+    # A block holds a value for each pattern and row, and if systems are permuted, for
+    # each system.
     values = rows if are_flips else rows * columns
     patterns = VALUES // max(values, columns)
     chunks = np.pad(terms, ((0, -lists % rows), (0, 0))).reshape(-1, rows, columns)
@@ -367,8 +378,8 @@ def _all_sums(terms: np.ndarray, are_flips: bool, size: int) -> Iterator[np.ndar
             sums = np.concatenate([sums + rearranged for rearranged in ways])
         return sums
 
-    # Compute all sums over the first lists, and all over the rest. Each pair of them adds
-    # up to a sum over all lists, so a pattern costs one addition.
+    # Compute all sums over the first lists, and all sums over the remaining lists. A
+    # sum over all lists then adds two of these, so a pattern costs one addition.
     first = int(math.log(size, 2 if are_flips else math.factorial(columns)))
     first_sums, rest_sums = sums_of(terms[:first]), sums_of(terms[first:])
     width = max(size // len(first_sums), 1)
@@ -397,16 +408,17 @@ def _random_shares(
         arguments: The further arguments of `reached`; the thresholds come first.
         key: A typed PRNG key.
         samples: Number of patterns.
-        patterns: About how many of them fit a block.
+        patterns: About how many patterns fit a block.
     """
     data, arguments = jax.tree.map(
         lambda array: array.astype(np.float32) if array.dtype == np.float64 else array,
         (data, arguments),
     )
-    # Take whole words of random bits, because each bit of a word is another pattern.
+    # Take whole words of random bits, because each bit of a word belongs to another
+    # pattern.
     patterns = resample.BITS * max(patterns // resample.BITS, 1)
     counts = _count()(data, arguments, key, draw, reached, samples, patterns)
-    # The observed pattern counts as one more, so that p is never 0.
+    # The observed pattern counts as one more pattern, so that p is never 0.
     return (1 + np.asarray(counts)) / (1 + samples)
 
 
@@ -464,7 +476,7 @@ def flipped_sums(terms: jax.Array, key: jax.Array, patterns: int) -> jax.Array:
     """Returns sums of terms whose signs are flipped at random, `[patterns, columns]`."""
     swaps = resample.random_swaps(key, patterns, len(terms))
     signs = jnp.where(swaps, -1, 1).astype(terms.dtype)
-    # Random signs keep the sums small, so plain float32 sums lose nothing.
+    # Random signs keep the sums small, so plain float32 sums are accurate enough.
     return jnp.matmul(signs, terms, precision=lax.Precision.HIGHEST)
 
 
@@ -499,14 +511,14 @@ _orders = functools.partial(random_sums, draw=permuted_sums)
 
 
 def _terms(tasks: Sequence[Ratios], shift: float = 0.0) -> Terms:
-    """Returns numerators less the common ratio of all systems, and weights, at most 1.
+    """Returns numerators less a common ratio, and weights; both are at most 1 in size.
 
-    Neither a common part of all ratios nor their unit changes the test, but float32 would
-    lose digits to the first, and might overflow by the second.
+    Neither a number added to all ratios nor their unit changes the test. But a large
+    common part would cost float32 digits, and a large unit might make it overflow.
     """
     terms, largest = [], 0.0
     for values, weights, rounding in tasks:
-        # A margin shifts all systems but the first, which is the baseline.
+        # A margin shifts all systems except the first, which is the baseline.
         values = values + shift * (np.arange(len(values)) > 0)[:, None]
         weights = weights / max(weights.max(initial=0), np.finfo(np.float64).tiny)
         common = (weights * values).sum() / max(weights.sum(), 1)
@@ -524,7 +536,7 @@ def _swaps_of_pairs(
     samples: int,
     alternative: choices.Alternative = "two-sided",
 ) -> p_values.Outcome:
-    """Returns p of pairs of systems, and the numbers of random patterns; `[pairs]` each."""
+    """Returns p of pairs of systems and the numbers of random patterns, `[pairs]` each."""
     sign = -1 if alternative == "less" else 1
     tasks = [(sign * values, weights) for values, weights in tasks]
     two_sided = np.array(alternative == "two-sided")
@@ -559,7 +571,7 @@ def _share_of_all(
 ) -> float:
     """Returns the share of all swaps that reach a threshold.
 
-    Only lists in which the sides differ are swapped: swaps of other lists change nothing.
+    Only lists in which a and b differ are swapped, because other swaps change nothing.
     """
     # Try a few patterns at a time, so that memory does not grow with the number of lists.
     count, width = int(differs.sum()), max(VALUES // max(len(differs), 1), 1)
@@ -576,7 +588,7 @@ def _share_of_all(
 def _swapped(
     xp: ModuleType, sides: Terms, swaps: Numbers
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Returns the differences of two ratios whose lists are swapped, `[patterns]` each.
+    """Returns differences of two ratios after swaps of lists, and their errors.
 
     Args:
         xp: `numpy` or `jax.numpy`.
@@ -584,8 +596,9 @@ def _swapped(
         swaps: `[patterns, all lists]` bool, the lists in which a and b are swapped.
 
     Returns:
-        The mean difference over tasks and its error, both times the number of tasks, and
-        True for patterns that leave a system without weight.
+        Three arrays `[patterns]`: the mean difference over tasks and its error, both
+        multiplied by the number of tasks; and True for patterns that leave a system
+        without weight.
     """
     differences = squares = xp.zeros(len(swaps), sides[0][0].dtype)
     empty, start = xp.zeros(len(swaps), bool), 0
@@ -596,10 +609,11 @@ def _swapped(
         start += lists
         columns = xp.concatenate([numerators, weights]).T
         swapped = task_swaps.astype(columns.dtype)
-        # Add weights that moved to weights that stayed, instead of subtracting what left:
-        # so sums of weights do not cancel, and small ones are exact.
+        # Add the weights that moved to the weights that stayed. Subtracting the weights
+        # that left would cancel, and small sums would be inexact.
         moved, kept = _matmul(xp, swapped, columns), _matmul(xp, 1 - swapped, columns)
-        # After both turns, `change` is the change of b minus the change of a.
+        # After both passes of this loop, `change` is the change of b minus the change
+        # of a.
         change, means = 0.0, []
         for system, opponent in ((0, 1), (1, 0)):
             total = kept[:, 2 + system] + moved[:, 2 + opponent]
@@ -612,7 +626,8 @@ def _swapped(
                 )
                 for system_terms in (numerators, weights)
             )
-            # A list with all the weight is not left out: nothing would remain of the ratio.
+            # Do not leave out a list with all the weight, because nothing would remain
+            # of the ratio.
             remaining = total[:, None] - w
             bound = list_arrays.ROUNDING * total[:, None]
             remaining = xp.where(remaining > bound, remaining, total[:, None])

@@ -1,18 +1,19 @@
-"""The only source of random draws: of lists, seeds, sign flips and permutations.
+"""Draws lists, seeds, sign flips and permutations at random.
 
-Resamples of lists. A key becomes seeds, one for all resamples and one for each resample
+Resamples of lists. A key gives a seed for all resamples and a seed for each resample
 (`seeds_of`). The word of a list in a resample is a hash of the list's id and these two
-seeds (`words_of`), so a list has the same draws in every batch, on every host and for every
-system. The word becomes a Poisson number, which says how often the list is drawn, or the
-number of a list to draw.
+seeds (`words_of`), so a list has the same draws in every batch, on every host and for
+every system. The word is turned into a Poisson number, which says how often the list is
+drawn, or into the index of a list to draw.
 
-Patterns of systems that change places. Batches need not share patterns, so each block of
-patterns has a key of its own (`count_reached`). The key gives the bits that swap two
-systems (`random_swaps`) or the words that permute several (`random_orders`). For few lists,
-a hash of the list would not do: its bits are not independent enough for sums of 14 signs.
+Patterns that exchange systems. Batches need not share patterns, so each block of
+patterns has its own key (`count_reached`). The key gives the bits that swap two systems
+(`random_swaps`) or the words that permute several (`random_orders`). A hash of the list
+would not do here: for few lists, its bits are not independent enough, for example for
+sums of 14 signs.
 
-Neither draws nor patterns are ever stored for all samples, so memory does not grow with
-the number of samples.
+Draws and patterns are never stored for all samples, so memory does not grow with the
+number of samples.
 """
 
 import math
@@ -26,7 +27,7 @@ from jax import lax, random
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, types
 from jax_rank_metrics._values.double_floats import FloatPair
 
-# The most draws that exist at once, 4 MiB of counts as floats, and the most resamples.
+# The most draws that exist at once (4 MiB of counts as floats), and the most resamples.
 DRAWS, RESAMPLES = 2**20, 2**10
 # A resample of n lists makes exactly n draws up to this n, and about n draws beyond it.
 FEW = 64
@@ -40,7 +41,7 @@ THRESHOLDS = np.round(_AT_MOST * 2.0**32).astype(np.uint32)
 
 
 def seeds_of(key: types.Key | None, samples: int) -> jax.Array:
-    """Draws random uint32 words `[1 + samples]`: a shared seed, then one per resample.
+    """Draws uint32 words `[1 + samples]`: a shared seed, then a seed per resample.
 
     Without a key, it takes `jax.random.key(0)`.
     """
@@ -49,7 +50,7 @@ def seeds_of(key: types.Key | None, samples: int) -> jax.Array:
 
 
 def in_blocks(array: jax.Array, width: int) -> jax.Array:
-    """Cuts the first axis in blocks, `[blocks, width, …]`; zeros fill up the last one."""
+    """Divides the first axis into blocks, `[blocks, width, …]`, padded with zeros."""
     padding = ((0, -len(array) % width), *((0, 0),) * (array.ndim - 1))
     return jnp.pad(array, padding).reshape(-1, width, *array.shape[1:])
 
@@ -92,7 +93,8 @@ def multinomial_draws(
 def draws_of_lists(lists: int, shared_seed: jax.Array, seeds: jax.Array) -> jax.Array:
     """Counts how often each list is drawn, `[lists, samples]`; seeds as in `words_of`."""
     if lists <= FEW:
-        # The number of Poisson draws varies, so they would leave out too many lists.
+        # The number of Poisson draws varies, so a resample of few lists might have too
+        # few.
         return multinomial_draws(lists, shared_seed, seeds)
     return poisson_draws(jnp.arange(lists, dtype=jnp.int32), shared_seed, seeds)
 
@@ -102,7 +104,7 @@ def draws_of_seeds(seed_count: int, samples: int, key: jax.Array) -> np.ndarray:
     if seed_count == 1:  # skip the compiled program, because nothing can vary
         return np.ones((samples, 1), int)
     draws = np.asarray(random.randint(key, (samples, seed_count), 0, seed_count))
-    # Give each resample its own bins, so that one call counts all resamples.
+    # Give each resample its own bins, so that a single call counts the draws of all.
     bins = draws + seed_count * np.arange(samples)[:, None]
     return np.bincount(bins.ravel(), minlength=bins.size).reshape(bins.shape)
 
@@ -117,7 +119,7 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
         seeds: `[1 + samples]`, as from `seeds_of`.
 
     Returns:
-        `[1 + samples, columns]`; the first row holds the plain sums, n = 1.
+        `[1 + samples, columns]`; the first row holds the plain sums, with n = 1.
     """
     (lists, columns), samples = values.shape, len(seeds) - 1
     width = min(samples, RESAMPLES)
@@ -134,8 +136,8 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
             values, ids = block
             n = poisson_draws(ids, seeds[0], block_seeds).astype(values.dtype)
             n = jnp.concatenate([jnp.ones((rows, 1), n.dtype), n], axis=-1)
-            # A block has so few lists that plain sums lose nothing; totals of blocks need
-            # pairs of floats.
+            # A block has so few lists that plain sums are accurate; totals over blocks
+            # need pairs of floats.
             sums = jnp.matmul(n.T, values, precision=lax.Precision.HIGHEST)
             return total + FloatPair.of(sums), None
 
@@ -176,7 +178,7 @@ def random_swaps(key: jax.Array, patterns: int, lists: int) -> jax.Array:
 
 
 def random_orders(key: jax.Array, patterns: int, lists: int) -> jax.Array:
-    """Draws words `[patterns, lists]` uint32, to be hashed again for each system."""
+    """Draws words `[patterns, lists]` uint32, which are hashed again for each system."""
     list_key, pattern_key = random.split(key)
     list_words = random.bits(list_key, (lists,), jnp.uint32)
     pattern_words = random.bits(pattern_key, (patterns,), jnp.uint32)
@@ -192,7 +194,8 @@ def count_reached(
         reached: A function of the key of a block. It returns which thresholds each pattern
             of the block reaches, `[patterns, …]` bool.
         key: A typed PRNG key.
-        samples: Number of patterns; patterns of the last block beyond it do not count.
+        samples: Number of patterns; patterns of the last block beyond this number do
+            not count.
     """
     patterns, *shape = jax.eval_shape(reached, key).shape
 

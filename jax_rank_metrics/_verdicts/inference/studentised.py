@@ -1,13 +1,13 @@
-"""The studentised bootstrap: over lists and training seeds, and of judged lists.
+"""The studentised bootstrap, over lists and training seeds, and with a judge.
 
 Each resample has its own standard error. Under the null hypothesis the statistic
 t* = (mean* − mean) / error* of a resample has the distribution of t = mean / error. p is
 therefore the share of resamples with |t*| ≥ |t|. The interval is mean ± q·error with q the
 quantile of |t*|, so it excludes 0 if p is below 1 − level. The division by error* makes
-this hold for few lists, too: it allows for how little is known about their error.
+this hold even for few lists, because it allows for the uncertainty of their error.
 
-t* does not depend on the question: the same resamples answer questions about either side,
-any level, and shifted means.
+t* does not depend on the alternative, the level or a shift of the mean, so the same
+resamples serve all of these.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from jax_rank_metrics._verdicts.inference import resample, weighted_means
 from jax_rank_metrics._verdicts.inference.judges import JudgedLists
 
 SUMS = 2**22  # the most sums over lists that exist at once: 16 MiB of floats
-# Replaces an infinite t*: NumPy's quantiles subtract, and inf − inf is NaN.
+# Replaces an infinite t*, because NumPy's quantiles subtract, and inf − inf is NaN.
 INFINITE = np.float32(1e30)
 # t* of every resample, `[samples, columns]` float32, with the mean of each column and its
 # standard error, `[columns]` each.
@@ -40,21 +40,21 @@ def studentised_bootstrap(
 ) -> Resamples:
     """Resamples weighted means of differences.
 
-    Each resample draws lists, which both sides share, and the seeds of each side (the
-    pigeonhole bootstrap), and has its own two-way standard error. Without the division by
-    it, means of few seeds would vary too little: five seeds have 4/5 of the variance that
-    they should have, and three seeds 2/3.
+    Each resample draws lists, which both sides (systems) share, and the seeds of each
+    side (the pigeonhole bootstrap), and has its own two-way standard error. Without the
+    division by this error, means of few seeds would vary too little: five seeds have
+    4/5 of the variance that they should have, and three seeds have 2/3.
 
-    A resample of fewer than two different lists, and of one seed, has no error. Its t* is
-    infinite, so it never speaks against the null hypothesis.
+    A resample with fewer than two different lists and without different seeds has no
+    error. Its t* is infinite, so it never counts against the null hypothesis.
 
     Args:
         sides: For each comparison, the values of a and b, `[seeds, lists]`, or a single
             side of differences, `[1, lists]`. All comparisons have the same numbers of
             seeds. The error of every comparison is above 0.
         weights: `[lists, comparisons]`, above 0 in at least two lists of each comparison.
-            Lists of weight 0 are not drawn. If at most `FEW` lists of a comparison count,
-            the same number counts in every comparison.
+            Lists of weight 0 are not drawn. If at most `FEW` lists count in a
+            comparison, the same number counts in every comparison.
         key: A typed PRNG key. Comparisons share their draws.
         samples: Number of resamples.
 
@@ -83,14 +83,14 @@ def studentised_bootstrap(
     seed_variances = sum(weighted_means.seed_variance(side) for side in scores)
     errors = np.sqrt(seed_variances + factor * (share**2 * list_residuals**2).sum(1))
     means = np.sum([side.mean(1) for side in scores], axis=0)
-    # Centre and scale scores and residuals: in float32, squares then hardly cancel, and
-    # none vanishes.
+    # Centre and scale scores and residuals, so that their squares in float32 hardly
+    # cancel and do not underflow.
     centred = [side - side.mean(1, keepdims=True) for side in scores]
     centred = np.concatenate(centred, axis=1)
     all_residuals = np.concatenate(residuals, axis=1)
     scales = np.maximum(np.abs(all_residuals).max((1, 2)), np.abs(centred).max(1))
-    # Lists are drawn as by `bootstrap` with this key; each side draws its seeds with a key
-    # of its own.
+    # This key draws the same lists as `bootstrap` does; each side draws its seeds with
+    # its own key.
     counts = [
         resample.draws_of_seeds(size, samples, side_key)
         for size, side_key in zip(sizes, random.split(key, len(sizes)), strict=True)
@@ -112,9 +112,9 @@ def _counted_first(
 ) -> tuple[list[list[np.ndarray]], np.ndarray]:
     """Moves the lists that count to the front of each comparison.
 
-    If few lists count, all other lists are dropped, because a resample of n lists then
-    makes n draws. If many count, the draws of a list depend on its position alone, so lists
-    of weight 0 can stay at the end.
+    If few lists count, all other lists are dropped, because a resample of few lists
+    draws exactly as many as there are. If many lists count, the draws of a list depend
+    only on its position, so lists of weight 0 can stay at the end.
     """
     counts = weights.T > 0
     order = np.array([np.append(np.nonzero(row), np.nonzero(~row)) for row in counts]).T
@@ -130,47 +130,48 @@ def _counted_first(
 def resampled_p(
     resamples: Resamples, shift: float, alternative: choices.Alternative
 ) -> np.ndarray:
-    """Returns p values of shifted means by their resamples.
+    """Returns p values of shifted means, computed from their resamples.
 
     One-sided tests compare t* itself with t, or −t* with −t.
 
     Args:
         resamples: The resamples.
         shift: The number to add to the means.
-        alternative: The means to look for: any, above 0 or below 0.
+        alternative: The means to look for: other than 0, above 0 or below 0.
     """
     t, means, errors = resamples
     means = _TURNS[alternative](means + shift)
-    # Lower the thresholds a little, so that t* equal to t up to rounding reach them.
+    # Lower the thresholds a little, so that a t* that equals t up to rounding reaches
+    # them.
     nearer = (1 - np.sign(means) * list_arrays.ROUNDING) * means
     thresholds = (nearer / errors).astype(np.float32)
     columns = zip(t.T, thresholds, strict=True)
     reached = [np.sum(_turned(drawn, alternative) >= limit) for drawn, limit in columns]
-    # The data count as one more resample, so that p is never 0.
+    # The observed data count as one more resample, so that p is never 0.
     return (1 + np.array(reached)) / (1 + len(t))
 
 
 def resampled_reach(
     resamples: Resamples, level: float, alternative: choices.Alternative
 ) -> np.ndarray:
-    """Returns the distance from a mean to both ends of its interval, or to its only end.
+    """Returns the distance from a mean to the bounds of its interval, or to its only bound.
 
     For "greater" the interval starts at mean − q·error, with q the quantile of t*; for
     "less" it ends at mean + q·error, with q the quantile of −t*.
     """
     t, _, errors = resamples
-    # Take one column at a time, to avoid a second copy of all columns.
+    # Process one column at a time, to avoid a second copy of all columns.
     draws = (np.minimum(_turned(draw, alternative), INFINITE) for draw in t.T)
     quantile = np.array([np.quantile(draw, level, method="higher") for draw in draws])
     return np.where(quantile < INFINITE, quantile * errors, np.inf)
 
 
-# "less" asks for means below 0: turn their signs, and ask for means above 0.
+# "less" asks for means below 0, so change their signs, and ask for means above 0.
 _TURNS = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
 def _turned(t: np.ndarray, alternative: choices.Alternative) -> np.ndarray:
-    """Turns t* to the side of the alternative; an infinite t* stays infinite."""
+    """Changes signs of t* so that large values support the alternative; inf stays inf."""
     return np.where(np.isinf(t), t, _TURNS[alternative](t))
 
 
@@ -187,12 +188,13 @@ def _resampled_t(
     """Returns t* of every resample, `[samples, comparisons]`.
 
     Args:
-        residuals: `[lists, comparisons, seeds]`, values less the mean of their seed.
+        residuals: `[lists, comparisons, seeds]`, values minus the mean of their seed.
         weights: `[lists, comparisons]`.
-        scores: `[comparisons, seeds]`, the mean of each seed less the mean of its side.
+        scores: `[comparisons, seeds]`, the mean of each seed minus the mean of its
+            side.
         factor: `[comparisons]`, n_eff / (n_eff − 1).
         seed_counts: `[samples, seeds]`, how often each training seed is drawn.
-        seeds: Words as from `seeds_of`.
+        seeds: Words from `seeds_of`.
         sizes: Number of training seeds of each side.
     """
     lists, comparisons, seed_count = residuals.shape
@@ -227,7 +229,8 @@ def _resampled_t(
         pairs = mixture[..., first] * mixture[..., second] * multiplicity[None, None]
         squares = (pairs * w2rr).sum(2)
         centred = squares - 2 * shift * (mixture * w2r).sum(2) + shift * shift * w2
-        # If a single list was drawn, its squares cancel up to rounding: lists add no error.
+        # If only one list was drawn, squares cancel up to rounding, so lists add no
+        # error.
         has_error = centred > list_arrays.ROUNDING * (squares + shift * shift * w2)
         variance = jnp.where(has_error, factor[None] * centred / total**2, 0)
         drawn_scores = scores[None] + wr / total[..., None]
@@ -258,20 +261,20 @@ def probability_of_one_list(lists: np.ndarray) -> np.ndarray:
 def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamples:
     """Resamples prediction-powered means.
 
-    Each resample draws labelled rows and other rows, each with replacement and as often as
-    there are such rows, finds λ anew, and has its own standard error; see
-    `studentised_bootstrap`. A cluster with labelled and other lists is drawn as a labelled
-    row, with all of its lists.
+    Each resample draws with replacement as many labelled rows as there are, and as many
+    other rows as there are. It estimates λ anew, and has its own standard error; see
+    `studentised_bootstrap`. A cluster with labelled and other lists is drawn as a
+    labelled row, together with all of its lists.
 
     Args:
-        lists: The values; in each column more than two labelled rows count, and the error
-            is above 0.
+        lists: The values. In each column, more than two labelled rows count, and the
+            error is above 0.
         key: A typed PRNG key. Columns share their draws.
         samples: Number of resamples.
     """
     means = lists.means()
-    # Centre the values and scale them to 1: in float32, squares must neither cancel nor
-    # vanish.
+    # Centre the values and scale them to 1, because squares in float32 must neither
+    # cancel nor underflow.
     y, f, g = (
         np.where(weights > 0, x - centre, 0)
         for x, centre, weights in (
@@ -283,7 +286,7 @@ def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamp
     y, f, g = np.stack([y, f, g]) / np.abs([y, f, g]).max((0, 1))
     largest = np.maximum(lists.weights.max(0), lists.other_weights.max(0))
     w, v = lists.weights / largest, lists.other_weights / largest
-    # Heavy lists of the judge pull more than their weight, as in `deviations` (HC3).
+    # Heavy lists of the judge count more than their weight, as in `deviations` (HC3).
     share = weighted_means.shares_of(v)
     u = v / np.where(share < 1, 1 - share, 1)
     terms = np.stack([y, f, w, g, v, u], axis=-1).astype(np.float32)
@@ -304,14 +307,15 @@ def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamp
 def _resampled_estimates(
     labelled: jax.Array, unlabelled: jax.Array, seeds: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Returns changes of the estimates by resampling, and errors: `[samples, columns]`.
+    """Returns the changes of resampled estimates, and errors, `[samples, columns]` each.
 
     Args:
-        labelled: Rows with a labelled list, `[rows, columns, 6]`: the values y of people
-            and f of the judge, with their weights w; and the values g of the judge in other
-            lists, with their weights v and their pulls u.
+        labelled: Rows with a labelled list, `[rows, columns, 6]`: the values y of
+            people and f of the judge, with the list's weight w; and the values g of the
+            judge in other lists, with the weights v and their HC3 form u.
         unlabelled: The other rows, in the same form; only their g, v and u are read.
-        seeds: `[2 + samples]`: for the labelled rows, for the others, and each resample.
+        seeds: `[2 + samples]`: the seed of the labelled rows, the seed of the other
+            rows, and the seed of each resample.
     """
     rows, columns, _ = labelled.shape
     samples = len(seeds) - 2
@@ -328,7 +332,7 @@ def _resampled_estimates(
         return x.sum(0, keepdims=True)  # [1, columns]
 
     def estimate(draws: jax.Array, sums: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Computes the mean and error of `JudgedLists.means`, over the rows of a resample.
+        """Computes the mean and error as `JudgedLists.means` does, from resampled rows.
 
         Args:
             draws: `[rows]`, how often each labelled row is drawn.
@@ -354,14 +358,16 @@ def _resampled_estimates(
         variance = ratio(spread, all_w + v) * ratio(n_all, n_all - 1)
         tuning = ratio(covariance, variance) * ratio(n_judge, n + n_judge)
         tuning = jnp.clip(tuning, 0, 1)
-        # HC3, as in `deviations`: each residual is from the mean of all other lists.
+        # HC3, as in `deviations`: each residual is the distance from the mean of all
+        # other lists.
         pulls = ratio(w * (y - tuning * f), all_w - w) * (n - 1)
         pulls *= jnp.sqrt(ratio(jnp.ones_like(n), n * (n - 2)))
         scale = ratio(tuning * jnp.sqrt(ratio(n_judge - 1, n_judge)), v)
         pulls += scale * u * (g - mean_g)
         squares = total(m * pulls**2)
         squares += scale**2 * (uugg - 2 * mean_g * uug + mean_g**2 * uu)
-        # Two lists have no error, and neither has a list that is drawn again and again.
+        # There is no error if only two lists, or only one list again and again, are
+        # drawn.
         has_error = (n > 2) & (squares > list_arrays.ROUNDING**2)
         error = jnp.sqrt(jnp.where(has_error, squares, 0))
         return (mean_y + tuning * (mean_g - mean_f))[0], error[0]

@@ -1,4 +1,4 @@
-"""The weighted mean of lists, and how sure it is: one summary for all functions."""
+"""The weighted mean of lists and its error, as one summary for all functions."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def shares_of(weights: np.ndarray) -> np.ndarray:
-    """Returns each list's share of the total weight, `[lists, …]`; 0 if there is none."""
+    """Returns each list's share of the total weight, `[lists, …]`; 0 without any weight."""
     return weights / np.maximum(weights.sum(0), np.finfo(np.float64).tiny)
 
 
@@ -16,9 +16,9 @@ class WeightedMean(NamedTuple):
     """The weighted means of columns of values, and the numbers that give their errors.
 
     Shapes:
-        mean: `[…]`, one for each column; 0 if no list counts.
+        mean: `[…]`, the mean of each column; 0 if no list counts.
         share: `[lists, …]`, each list's share of the total weight.
-        residuals: `[lists, …]`, values less their mean; 0 for lists that do not count.
+        residuals: `[lists, …]`, values minus their mean; 0 for lists that do not count.
         n_eff: `[…]`, the effective number of lists, (Σ weight)² / Σ weight².
         freedom: `[…]`, degrees of freedom; 0 for fewer than two lists.
     """
@@ -38,17 +38,18 @@ class WeightedMean(NamedTuple):
         Args:
             values: `[lists, …]`.
             weights: `[lists, …]`; lists without a weight above 0 do not count.
-            noise: `[lists, …]`, or one number: how far rounding may move a value.
+            noise: `[lists, …]`, or one number: how much rounding may change a value.
         """
         counts = weights > 0
         lists = counts.sum(0)
         share = shares_of(weights)
         mean = (share * values).sum(0)
-        # A residual that may be rounding alone becomes 0: equal values must have no error.
+        # A residual that may be rounding alone becomes 0, so that equal values have the
+        # error 0.
         residuals = np.where(counts, values - mean, 0)
         residuals = np.where(np.abs(residuals) <= noise, 0, residuals)
-        # Divide by the largest weight, because squares of small weights vanish; equal
-        # weights then give the number of lists without rounding.
+        # Divide by the largest weight, because squares of small weights would
+        # underflow. Equal weights then also give exactly the number of lists.
         relative = weights / np.where(lists > 0, weights.max(0, initial=0), 1)
         squares = np.where(lists > 0, (relative**2).sum(0), 1)
         n_eff = relative.sum(0) ** 2 / squares
@@ -66,16 +67,16 @@ class WeightedMean(NamedTuple):
 
     @property
     def influence(self) -> np.ndarray:
-        """The weighted residual that each list adds to the mean, `[lists, …]`."""
+        """The weighted residual that each list contributes to the mean, `[lists, …]`."""
         return self.share * self.residuals
 
     @property
     def changes(self) -> np.ndarray:
-        """The fall of the mean if one list is left out, `[lists, …]` (the jackknife).
+        """How much the mean falls if each list is left out, `[lists, …]` (the jackknife).
 
         A list with a share h of the weight pulls the mean towards its own value, so its
-        residual is 1 − h times its distance from the mean of the other lists. A list that
-        has all the weight changes nothing.
+        residual is 1 − h times its distance from the mean of the other lists. For a
+        list that has all the weight, the change is 0.
         """
         return self.influence / np.where(self.share < 1, 1 - self.share, 1)
 
@@ -85,9 +86,9 @@ def deviations(
 ) -> np.ndarray:
     """Returns the contribution of each list to the error of a mean, or of a difference.
 
-    Products of two means' contributions sum over lists to the covariance of the means. With
-    the factor (n − 1)/n, squares sum to Student's squared error if weights are equal, and
-    to HC3 if they differ.
+    The products of two means' contributions, summed over lists, are the covariance of
+    the means. Because of the factor (n − 1)/n, the sum of squares is Student's squared
+    error if weights are equal, and HC3 if they differ.
 
     Args:
         changes: `[lists, …]`: `WeightedMean.changes`, or the difference of two of them.
@@ -102,7 +103,7 @@ def deviations(
 
 
 class Ratios(NamedTuple):
-    """Ratios of systems over the same lists: two that are compared, a before b, or more.
+    """Ratios of systems over the same lists: of two that are compared, a first, or of more.
 
     A ratio of sums, Σ numerator / Σ denominator, is the mean of the lists' ratios, weighted
     by their denominators. If denominators differ between systems, lists have no
@@ -127,17 +128,18 @@ class Ratios(NamedTuple):
 def pseudo_values(ratios: Ratios) -> tuple[np.ndarray, np.ndarray]:
     """Returns values of equal weight with the mean and spread of b − a, for the bootstrap.
 
-    The value of a list is the difference plus n times the list's contribution to it, n
-    being the number of lists with a weight on either side (the infinitesimal jackknife).
+    The value of a list is the difference plus n times the list's contribution to the
+    difference (the infinitesimal jackknife); n is the number of lists with a weight in
+    a or b.
 
     Returns:
-        Values and weights, `[lists]` each; the weight is 1 for lists with a weight on
-        either side, and 0 for others.
+        Values and weights, `[lists]` each; the weight is 1 for lists with a weight in a
+        or b, and 0 for other lists.
 
     References:
         Efron & Tibshirani, An introduction to the bootstrap, 1993, chapter 21.
     """
-    # n times the influence of a list is its pseudo-value less the mean.
+    # n times the influence of a list is its pseudo-value minus the mean.
     a, b = ratios.means()
     counts = (ratios.weights > 0).any(0)
     values = b.mean - a.mean + counts.sum() * (b.influence - a.influence)
@@ -145,11 +147,12 @@ def pseudo_values(ratios: Ratios) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Summary(NamedTuple):
-    """Means, and how sure they are; `[columns]` each.
+    """Means, their errors and effect sizes, `[columns]` each.
 
     Attributes:
         mean: The weighted mean over lists.
-        error: Its standard error: HC3, which is Student's if weights are equal.
+        error: The standard error of the mean: HC3, which is Student's error if weights
+            are equal.
         freedom: The degrees of freedom of the error; 0 for fewer than two lists.
         effect: Cohen's d, the mean over the standard deviation; NaN for fewer than two
             lists.
@@ -174,13 +177,14 @@ class Summary(NamedTuple):
         """Summarises values of lists, or of clusters as if they were lists.
 
         Args:
-            values: `[lists, columns]`; means over the seeds of each side.
+            values: `[lists, columns]`; with seeds, means over the seeds of each side.
             weights: `[lists, columns]`; lists without a weight above 0 do not count.
             noise: See `WeightedMean.of`.
-            sides: The values of each side of a column, `[seeds, lists]`, or none; the
-                errors due to seeds are joined with the error over lists.
-            ratios: For columns that compare two ratios instead, the ratios by the index of
-                the column.
+            sides: For each column, the values of its sides, `[seeds, lists]` each, or
+                no sides. With sides, the error over lists is combined with the errors
+                due to seeds.
+            ratios: A dict from the indices of columns that compare two ratios to these
+                ratios.
         """
         means = WeightedMean.of(values, weights, noise)
         mean, n_eff, freedom = means.mean, means.n_eff, means.freedom
@@ -236,17 +240,18 @@ def _effect(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
 def error_with_seeds(
     error: float, freedom: float, sides: Sequence[np.ndarray], share: np.ndarray
 ) -> tuple[float, float]:
-    """Returns the standard error of a mean over lists and seeds, and degrees of freedom.
+    """Returns the standard error of a mean over lists and seeds, and its freedom.
 
-    Lists and training seeds are both drawn from many. All sides have the same lists, and
-    each side draws its own seeds; a side with a single seed is fixed. The squared error is
-    the squared error over lists plus the squared errors due to the seeds of each side. Both
-    contain the variance of the list–seed interaction, which is therefore subtracted once;
-    the result is never less than the squared error over lists, or due to seeds.
+    Lists and training seeds are both samples of many. All sides, that is, systems, have
+    the same lists, and each side has its own seeds; a side with a single seed is fixed.
+    The squared error is the squared error over lists plus the squared errors due to the
+    seeds of each side. Both contain the variance of the list–seed interaction, which is
+    therefore subtracted once. But the result is at least the squared error over lists,
+    and at least the squared error due to seeds.
 
     Args:
-        error: The standard error over lists, of values that are means over seeds.
-        freedom: Its degrees of freedom.
+        error: The standard error over lists, with the means over seeds as values.
+        freedom: The degrees of freedom of `error`.
         sides: The values of each side, `[seeds, lists]`.
         share: `[lists]`, each list's share of the total weight.
 
@@ -265,20 +270,20 @@ class SeedVariance(NamedTuple):
     """The part of the variance of a mean that is due to the training seeds of a side."""
 
     total: float
-    of_pairs: float  # the part of it that is due to the list–seed interaction
+    of_pairs: float  # the part of `total` that is due to the list–seed interaction
     freedom: int
 
     @classmethod
     def of(cls, values: np.ndarray, share: np.ndarray) -> "SeedVariance":
-        """Estimates it from values `[seeds, lists]` and each list's share of the weight."""
+        """Estimates the variance from values `[seeds, lists]` and shares of the weight."""
         # The variance of the [seeds] scores contains the variance of the interaction.
         total = float(seed_variance(values @ share))
         return cls(total, _pair_variance(values, share), len(values) - 1)
 
     def over(self, lists: float) -> "SeedVariance":
-        """Returns the variance of a mean over `lists` times the number of lists.
+        """Returns the variance of a mean over `lists` times as many lists.
 
-        More lists average the interaction out, but not the effect that a seed has on all
+        More lists average out the interaction, but not the effect of a seed on all
         lists.
         """
         of_pairs = self.of_pairs / lists
@@ -289,13 +294,14 @@ class SeedVariance(NamedTuple):
 def total_error(
     error: float, freedom: float, sources: Sequence[SeedVariance]
 ) -> tuple[float, float]:
-    """Joins the error over lists with errors due to seeds, as in `error_with_seeds`."""
+    """Combines the error over lists with errors due to seeds; see `error_with_seeds`."""
     list_part = error**2
     seed_part, pair_part = (sum(source[i] for source in sources) for i in range(2))
-    # The interaction may be estimated too large, so keep at least the larger variance.
+    # The estimate of the interaction may be too large, so keep at least the larger
+    # variance.
     total = max(list_part + seed_part - pair_part, list_part, seed_part)
-    # Satterthwaite: a sum of variances v with f degrees of freedom each has
-    # (Σ v)² / Σ (v²/f) of them.
+    # Satterthwaite: a sum of variances v with f degrees of freedom each has (Σ v)² / Σ
+    # (v²/f) degrees of freedom.
     spread = list_part**2 / freedom
     spread += sum(source.total**2 / source.freedom for source in sources)
     return float(np.sqrt(total)), total**2 / spread if spread > 0 else freedom
@@ -309,10 +315,10 @@ def seed_variance(scores: np.ndarray) -> np.ndarray:
 
 
 def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
-    """Returns the variance of a mean over lists and seeds due to their interaction.
+    """Returns the variance of a mean that is due to the interaction of lists and seeds.
 
-    Over lists, the mean of S seeds varies less than a single seed does, by (1 − 1/S) times
-    the variance of a single seed's interaction.
+    The mean of S seeds varies less over lists than a single seed does: the difference
+    is (1 − 1/S) times the variance of a single seed's interaction.
     """
 
     def squares_of_lists(x: np.ndarray) -> np.ndarray:
@@ -324,5 +330,5 @@ def _pair_variance(values: np.ndarray, share: np.ndarray) -> float:
         return 0.0
     # The excess of single seeds over their mean is (S − 1)/S of the interaction's variance.
     excess = squares_of_lists(values).mean() - squares_of_lists(values.mean(0))
-    # The mean has 1/S of that variance, so divide the excess by S − 1.
+    # The mean of seeds has 1/S of that variance, so divide the excess by S − 1.
     return float(max(excess, 0) * n_eff / (n_eff - 1) / (len(values) - 1))

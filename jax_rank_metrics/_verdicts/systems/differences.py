@@ -31,30 +31,32 @@ T = TypeVar("T")
 def paired(a: T, b: T, undefined: types.Undefined | None = None) -> T:
     """The difference b − a of every list: above 0 if b has the higher value.
 
-    Its mean merges as the mean of any metric does, and is a paired test that gathers no
-    lists: only sums move between batches, devices and hosts. The interval of the difference
-    is narrower than the separate intervals of a and b suggest, since lists that are hard
-    for one system are hard for the other. See `compare`, which also takes ratios that
-    weigh the lists differently (`PerList.over`). Such ratios have no difference list by
-    list.
+    The mean of the differences merges like the mean of any metric. Its interval is a
+    paired test that gathers no lists: only sums move between batches, devices and
+    hosts. The interval is narrower than the separate intervals of a and b suggest,
+    because lists that are hard for one system are hard for the other. Ratios that weigh
+    the lists differently (`PerList.over`) have no difference in each list; pass them to
+    `compare`.
 
     Args:
-        a: A `PerList`, or any pytree of them, as `measure` gives; the baseline.
-        b: The same for another system, with the same lists in the same order.
+        a: The baseline: a `PerList`, or any pytree of them, as `measure` returns it.
+        b: The values of another system in the same form, for the same lists in the same
+            order.
         undefined: What a list counts as if its metric is undefined: "zero", "one", or
-            "skip", which keeps the lists in which both are defined. None is the
-            `undefined` of a and b, which must be the same.
+            "skip", which keeps the lists in which a and b are both defined. None takes
+            the `undefined` of a and b, which must be equal.
 
     Returns:
-        The same pytree. Values are `[*lists, …]`, like the values of a and b, and defined
-        in every list, since undefined values have been filled in. Weights are the weights
-        of a, but 0 for lists that "skip" leaves out.
+        The same pytree. Values are `[*lists, …]`, like the values of a and b. They are
+        defined in every list, because undefined values have been filled in. Weights are
+        the weights of a, except that lists that "skip" leaves out have the weight 0.
 
     Raises:
-        ValueError: if structures or shapes differ; if `undefined` is another choice; if a
-            list has different weights in a and in b. If weights are traced by `jax.jit`,
-            or lie on other hosts, the weights of a are used unchecked.
-        TypeError: if a leaf is no `PerList`.
+        ValueError: if structures or shapes differ; if `undefined` is not one of these
+            choices; if a list has different weights in a and in b. If weights are
+            traced by `jax.jit`, or lie on other hosts, the weights of a are used
+            unchecked.
+        TypeError: if a leaf is not a `PerList`.
 
     >>> from jax_rank_metrics import hit_rate
     >>> labels = jnp.array([[1, 0], [1, 0], [0, 1]])
@@ -89,7 +91,7 @@ def paired(a: T, b: T, undefined: types.Undefined | None = None) -> T:
 
 def _difference(a: PerList, b: PerList, undefined: types.Undefined | None) -> PerList:
     dtype = inputs.float_dtype(a.values, b.values)
-    # With "skip", a fill is a placeholder: such a list has no weight below.
+    # With "skip", 0 is only a placeholder, because the list gets the weight 0 below.
     fill = float(undefined == "one")
     sides = (a.values, a.defined), (b.values, b.defined)
     values = [jnp.where(widen(defined, side), side, fill) for side, defined in sides]
@@ -123,18 +125,18 @@ class Differences:
     equal weight; see `pseudo_values`.
 
     Shapes:
-        sides: `[2, lists, columns]`, the values of a and b, means over seeds; equal if
-            rounding alone may explain their difference. Once lists are joined to clusters,
-            the second axis is clusters.
+        sides: `[2, lists, columns]`, the values of a and b, as means over seeds. They
+            are equal if rounding alone may explain their difference. If lists have been
+            joined into clusters, the second axis is clusters.
         side_weights: `[2, lists, columns]`, 0 for lists that do not count.
-        noise: `[lists, columns]`, how far rounding may move each difference.
+        noise: `[lists, columns]`, how much rounding may change each difference.
         rounding: `[columns]`, the relative error below which values are equal.
         are_ratios: `[columns]`, True if a and b are ratios whose weights differ.
         undefined: `[columns]`, the number of lists in which a or b is undefined.
         ranges: `[columns]`, the largest possible difference.
         seeds: For each column, the values of a and b, `[seeds, lists]`; () without seeds.
-        judged: The same differences, joined to a judge's; None without a judge.
-        ids: The id of each list, before lists are joined to clusters; None without ids.
+        judged: The same differences together with the judge's; None without a judge.
+        ids: The id of each list, not of each cluster; None without ids.
     """
 
     sides: np.ndarray
@@ -154,21 +156,22 @@ class Differences:
         lists: Sequence[list_values.ListValues],
         undefined: types.Undefined | None,
     ) -> "Differences":
-        """Returns the differences of pairs of systems, a column for each pair and cutoff.
+        """Returns differences of pairs of systems, with a column for each pair and cutoff.
 
         Args:
             lists: The values `[a, b, a, b, …]`, with the same lists in one order.
-            undefined: As for `compare`: None is the choice that a or b was measured with,
-                or "zero" if neither has one.
+            undefined: As for `compare`: None takes the choice that a or b was measured
+                with, or "zero" if neither was measured with a choice.
 
         Raises:
             ValueError: if cutoffs or weights of a and b differ; if they were measured with
                 different choices of `undefined`; if a value that counts is not finite, or a
                 weight is infinite.
         """
-        # For each pair, arrays `[2, lists, cutoffs]`.
+        # Both lists get an array `[2, lists, cutoffs]` for each pair.
         sides, side_weights = [], []
-        # The first three get an entry for each column, the others an array for each pair.
+        # The first three lists get an entry for each column, the others an array for
+        # each pair.
         rounding, are_ratios, seeds, undefined_counts = [], [], [], []
         ranges = []
         for a, b in zip(lists[::2], lists[1::2], strict=True):
@@ -176,7 +179,10 @@ class Differences:
                 a.weights.shape[1] != b.weights.shape[1]
                 or a.has_cutoffs != b.has_cutoffs
             ):
-                raise ValueError(f"{a.name} and {b.name} have different cutoffs")
+                raise ValueError(
+                    f"{a.name} and {b.name} have different cutoffs; pass values at the same "
+                    "cutoffs"
+                )
             choice = undefined or list_values.common_undefined(
                 (side.name, side.undefined) for side in (a, b)
             )
@@ -185,7 +191,8 @@ class Differences:
             is_known = a.is_known(choice) & b.is_known(choice)
             seeds_a, weights_a = a.filled(choice, is_known, must_be_finite=True)
             seeds_b, weights_b = b.filled(choice, is_known, must_be_finite=True)
-            # A list that people have labelled for one system alone counts for neither.
+            # A list that people have labelled for only one of the systems counts for
+            # neither.
             is_labelled = a.is_known("zero") & b.is_known("zero")
             are_undefined = (a.undefined_lists | b.undefined_lists) & is_labelled
             undefined_counts.append(are_undefined.sum(0))
@@ -205,7 +212,7 @@ class Differences:
                 seeds.append(column_seeds if have_seeds else ())
         values = np.concatenate(sides, axis=2)
         weights = np.concatenate(side_weights, axis=2)
-        # A side without any weight has no ratio, and then no list counts.
+        # If a or b has no weight at all, it has no ratio, and then no list counts.
         weights = np.where((weights > 0).any(1).all(0), weights, 0)
         noise = np.array(rounding) * np.abs(values).max(0)
         return cls(
@@ -230,7 +237,7 @@ class Differences:
 
     @functools.cached_property
     def ratios(self) -> dict[int, weighted_means.Ratios]:
-        """The ratios of a and b, by column; only columns in which their weights differ."""
+        """A dict from columns to ratios of a and b; only columns in which weights differ."""
         return {
             column: weighted_means.Ratios(
                 self.sides[..., column],
@@ -259,7 +266,7 @@ class Differences:
 
     @property
     def signs(self) -> np.ndarray:
-        """1 if b is higher, −1 if a is, 0 for a tie; NaN if a or b does not count."""
+        """1 if b is higher, −1 if a is higher, 0 for a tie; NaN if a or b does not count."""
         signs = np.sign(self.sides[1] - self.sides[0])
         return np.where((self.side_weights > 0).all(0), signs, np.nan)
 
@@ -269,19 +276,19 @@ class Differences:
         return ((self.sides == 0) | (self.sides == 1)).all((0, 1))
 
     def summary(self) -> weighted_means.Summary:
-        """Returns the mean difference of each column, and its uncertainty."""
+        """Returns the mean difference of each column, with its error."""
         if self.judged is not None:
             return self.judged.summary()
         columns = self.values, self.weights, self.noise
         return weighted_means.Summary.of(*columns, self.seeds, self.ratios)
 
     def margin_bounds(self) -> margin_bounds.MarginBounds:
-        """Returns the bounds that a margin is compared with."""
+        """Returns the bounds that are compared with a margin."""
         columns = self.values, self.weights, self.ranges, self.noise
         return margin_bounds.MarginBounds.of(*columns)
 
     def by_cluster(self, cluster_indices: np.ndarray) -> "Differences":
-        """Joins the lists of each cluster to their weighted mean, with summed weight.
+        """Replaces the lists of each cluster by their weighted mean, with summed weights.
 
         Args:
             cluster_indices: `[lists]`, 0, 1, …
@@ -298,7 +305,7 @@ class Differences:
             tuple(joined(side.T, np.tile(w[:, None], len(side)))[0].T for side in pair)
             for w, pair in zip(self.side_weights[0].T, self.seeds, strict=True)
         )
-        # Differences may cancel within a cluster, up to rounding.
+        # Differences within a cluster may cancel up to rounding.
         values = _without_noise(values, noise)
         return dataclasses.replace(
             self, sides=values, side_weights=weights, noise=noise, seeds=seeds
@@ -329,6 +336,6 @@ def _weigh_differently(a: list_values.ListValues, b: list_values.ListValues) -> 
 
 
 def _without_noise(sides: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Sets b to a wherever rounding may explain their difference, which is no evidence."""
+    """Sets b to a if rounding alone may explain their difference."""
     a, b = sides
     return np.stack([a, np.where(np.abs(b - a) <= noise, a, b)])

@@ -28,8 +28,8 @@ class ListValues:
     """The values of one metric of a system, for every training seed and list.
 
     Shapes:
-        values: `[seeds, lists, cutoffs]` float64; one seed for a single model, and one
-            cutoff for values without cutoffs.
+        values: `[seeds, lists, cutoffs]` float64. A single model has one seed, and
+            values without cutoffs have one cutoff here.
         weights: `[lists, cutoffs]` float64, the same for all seeds.
         defined: `[seeds, lists, cutoffs]` bool.
     """
@@ -45,13 +45,14 @@ class ListValues:
     is_ratio: bool = False
     is_share: bool = False
     has_seeds: bool = False
-    # `[lists, cutoffs]`, True for values that people have, if a judge has all; None is all.
+    # `[lists, cutoffs]`, True for lists that people have labelled, if a judge has
+    # labelled all lists; None if people have labelled all.
     labelled: np.ndarray | None = None
 
     @property
     def rounding(self) -> float:
         """Relative error below which two values are equal."""
-        # Values that are not of 64 bits were sums in float32.
+        # Values with fewer than 64 bits were computed as sums in float32.
         return 1e-14 if self.dtype.itemsize == 8 else list_arrays.ROUNDING
 
     @property
@@ -62,20 +63,22 @@ class ListValues:
     def is_known(self, undefined: Undefined | None = None) -> np.ndarray:
         """True for each list that may count, `[lists, cutoffs]`.
 
-        With "skip", undefined lists do not count. Lists that people have not labelled do
-        not count with any choice.
+        With "skip", undefined lists do not count. Lists that people have not labelled
+        never count.
 
         Args:
-            undefined: The choice; None is the one that the values were measured with.
+            undefined: The choice; None takes the choice that the values were measured
+                with.
         """
         choice = undefined or self.undefined
-        # Seeds share their lists: a list that is undefined for one seed is skipped for all.
+        # Seeds share their lists, so a list that is undefined for one seed is skipped
+        # for all.
         is_known = np.logical_or(self.defined.all(0), choice != "skip")
         return is_known if self.labelled is None else is_known & self.labelled
 
     @property
     def undefined_lists(self) -> np.ndarray:
-        """True for lists with weight that are undefined for a seed, `[lists, cutoffs]`."""
+        """True for weighted lists that are undefined for any seed, `[lists, cutoffs]`."""
         return ~self.defined.all(0) & (self.weights > 0) & self.is_known("zero")
 
     def filled(
@@ -84,18 +87,21 @@ class ListValues:
         mask: np.ndarray | bool = True,
         must_be_finite: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the values, with 0 or 1 for undefined ones, and the weights of lists.
+        """Returns the values, with 0 or 1 for undefined values, and the weights of lists.
 
-        Values and weights are 0 where a list does not count.
+        Values and weights are 0 for lists that do not count.
 
         Args:
-            undefined: As for `is_known`; without any choice, "zero".
-            mask: `[lists, cutoffs]`, False for further lists that do not count.
-            must_be_finite: True to raise ValueError if a value that counts is not finite.
+            undefined: As for `is_known`; "zero" if there is no choice.
+            mask: `[lists, cutoffs]`, False for lists that shall not count either.
+            must_be_finite: If True, a value that counts and is not finite raises
+                ValueError.
         """
-        # "skip" fills with 0, which nothing reads: such lists do not count below.
+        # With "skip", the fill 0 is never read, because undefined lists do not count
+        # below.
         fill = float((undefined or self.undefined) == "one")
-        # A list counts in all seeds or in none, so weights need no axis of seeds.
+        # A list counts either in all seeds or in none, so weights need no axis for
+        # seeds.
         counts = (self.weights > 0) & self.is_known(undefined) & mask
         values = np.where(counts, np.where(self.defined, self.values, fill), 0)
         if must_be_finite:
@@ -104,7 +110,7 @@ class ListValues:
 
     @messages.short_errors()
     def _check_finite(self, values: np.ndarray) -> None:
-        """Raises ValueError with the lists in which one of `values` is not finite."""
+        """Raises a ValueError that names the lists in which a value is not finite."""
         is_finite = np.isfinite(values).all(2)
         if not is_finite.all():
             seed, index = inputs.first_index(~is_finite)
@@ -132,7 +138,7 @@ class ListValues:
         if self.undefined in ("one", "skip"):
             return 0, 0
         counts = self.weights > 0
-        # Lists that are undefined for every seed, at some cutoff.
+        # Count lists that are undefined for every seed, at some cutoff.
         is_zero = counts & ~self.defined.any(0) & self.is_known("zero")
         return int(is_zero.any(1).sum()), int(counts.any(1).sum())
 
@@ -141,7 +147,7 @@ class ListValues:
         return index if self.ids is None else self.ids[index]
 
     def per_list(self) -> PerList:
-        """Returns the first seed's values, without filling any, in NumPy arrays."""
+        """Returns the first seed's values as NumPy arrays; undefined values are not filled in."""
         return PerList(
             self.values[0],  # type: ignore[arg-type]
             self.weights,  # type: ignore[arg-type]
@@ -152,11 +158,11 @@ class ListValues:
         )
 
     def indices_in(self, lists: "ListValues", cure: str | None = None) -> np.ndarray:
-        """Returns the index of each list in other values, found by its id, `[lists]`.
+        """Returns the index that the id of each list has in other values, `[lists]`.
 
         Raises:
-            ValueError: if the other values lack a list. The message ends with `cure`; if
-                it is None, with advice that depends on the ids.
+            ValueError: if the other values lack a list. The message ends with `cure`;
+                if `cure` is None, with advice that depends on the ids.
         """
         index_of = {name: index for index, name in enumerate(lists.ids or [])}
         ids = self.ids or []
@@ -179,10 +185,12 @@ class ListValues:
                 mapping or a Series from ids of lists to ids of clusters.
 
         Raises:
-            TypeError: if `clusters` is neither, or ids cannot be the keys of a dict.
-            ValueError: if there is not one for each list, or if one is missing.
+            TypeError: if `clusters` has none of these forms, or if ids cannot be the
+                keys of a dict.
+            ValueError: if the number of cluster ids is not the number of lists, or if a
+                cluster id is missing.
         """
-        # If values have no ids, lists are known by their position, also in a Series.
+        # If values have no ids, the ids of lists are their positions, also in a Series.
         if inputs.is_series(clusters) or inputs.is_frame(clusters):
             names, clusters_of_names = inputs.read_labelled("clusters", clusters)
             names = checked_ids("clusters", names, len(clusters_of_names))
@@ -193,14 +201,14 @@ class ListValues:
             if missing:
                 raise ValueError(
                     f"clusters: {len(missing)} lists have none: {listing(missing)}; pass "
-                    "the cluster of every list, by its id or as an array in the order of "
-                    "lists"
+                    "the cluster of every list: a dict from list ids, or an array in the "
+                    "order of lists"
                 )
             clusters = [clusters[name] for name in ids]
         elif isinstance(clusters, str) or not isinstance(clusters, Sized):
             raise TypeError(
                 f"clusters are {clusters!r}; pass the id of a cluster for each list, or a "
-                "dict of list ids to cluster ids"
+                "dict from list ids to cluster ids"
             )
         return cluster_numbers("clusters", clusters, (len(ids),), ids)[0]
 
@@ -209,17 +217,18 @@ class ListValues:
 def in_one_order(
     lists: Sequence[ListValues], ids: Sequence[Any] | None = None
 ) -> list[ListValues]:
-    """Puts lists in the order of the first values: by their ids, or by their position.
+    """Puts all lists in the order of the first values, by their ids or positions.
 
     Args:
         lists: The values of several systems or metrics.
-        ids: The list ids for each of `lists`, which must have no ids of their own.
+        ids: The list ids for each entry of `lists`; the entries must have no ids of
+            their own.
 
     Raises:
         ValueError: if only some values have ids; if values without ids differ in the
-            number of lists; if `ids` are passed for values that have ids; if values are of
-            different lists.
-        TypeError: if an entry of `ids` is no sequence.
+            number of lists; if `ids` are passed for values that have ids; if values
+            have different lists.
+        TypeError: if an entry of `ids` is not a sequence.
     """
     first = lists[0]
     named = [run for run in lists if run.ids is not None]
@@ -234,16 +243,16 @@ def in_one_order(
         first = lists[0]
     elif named and unnamed:
         raise ValueError(
-            f"{named[0].name} has list ids and {unnamed[0].name} has none, so nothing says "
-            "which lists belong together; pass both as a Series or a dict of ids to "
-            "values, or both as arrays, with ids="
+            f"{named[0].name} has list ids and {unnamed[0].name} has none, so their lists "
+            "cannot be paired; pass both as a Series or a dict from ids to values, or both "
+            "as arrays with ids="
         )
     elif unequal := [run for run in unnamed if run.list_count != first.list_count]:
         raise ValueError(
             f"{first.name} has {first.list_count} lists and {unequal[0].name} has "
             f"{unequal[0].list_count}; {SAME_LISTS}"
         )
-    in_order = {run: run for run in lists}  # values passed twice are ordered once
+    in_order = {run: run for run in lists}  # reorder values only once if they are passed twice
     for run in in_order:
         if run.ids != first.ids:
             order = first.indices_in(run)
@@ -267,8 +276,9 @@ def common_undefined(
     Callers read None as "zero".
 
     Args:
-        choices: The name of values, for errors, and the choice that they were measured
-            with. None, as for arrays that define all values, agrees with any choice.
+        choices: Pairs of the name of values, for errors, and the choice that the values
+            were measured with. None agrees with any choice; arrays, for example, define
+            all values.
 
     Raises:
         ValueError: if they differ.
@@ -278,18 +288,18 @@ def common_undefined(
         if choice != measured[0][1]:
             raise ValueError(
                 f"{measured[0][0]} was measured with undefined={measured[0][1]!r} and "
-                f"{name} with {choice!r}; pass undefined= to count both in one way"
+                f"{name} with {choice!r}; pass undefined= to count both in the same way"
             )
     return measured[0][1] if measured else None
 
 
 def weights_differ(a: ListValues, b: ListValues) -> bool:
-    """True if two ratios weigh their lists differently; lists must be in one order.
+    """True if two ratios weigh their lists differently; both need the same order of lists.
 
     Raises:
-        ValueError: if weights differ and a or b is no ratio.
+        ValueError: if weights differ and a or b is not a ratio.
     """
-    # [lists, cutoffs]; weights that are not above 0 are equal.
+    # [lists, cutoffs]; all weights that are not above 0 count as equal.
     are_unequal = list_arrays.differ(a.weights, b.weights)
     if are_unequal.any() and not (a.is_ratio and b.is_ratio):
         index = inputs.first_index(are_unequal)
@@ -297,9 +307,9 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
         if min(a.weights[index], b.weights[index]) <= 0:
             count = int(are_unequal.any(1).sum())
             cure = (
-                f"{count} lists have other weights: a list of weight 0 is left out of a "
-                "run, as join does with missing='skip'; join both with missing='zero', or "
-                "pass the lists that both have"
+                f"the weights of {count} lists differ. A list of weight 0 does not count, as "
+                "if join has left it out with missing='skip'; join both with "
+                "missing='zero', or pass the lists that both have"
             )
         raise ValueError(
             f"list {a.id_of(index[0])!r} has weight {a.weights[index]:g} in {a.name} and "
@@ -309,7 +319,7 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
 
 
 def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
-    """True for a dict of list ids to numbers; some numbers may be missing."""
+    """True for a dict from list ids to numbers, of which some may be missing."""
     if not isinstance(tree, Mapping):
         return False
     known = [value for value in tree.values() if not is_missing(value)]
@@ -325,13 +335,14 @@ def is_number(value: object) -> bool:
     """True for a single number of Python, NumPy or another array library."""
     if isinstance(value, numbers.Real | np.generic):
         return True
-    # Scalars of other array libraries; a state converts to float, too, but is no number.
+    # Scalars of other array libraries convert to float. A state does so, too, but is
+    # not a number.
     is_scalar = isinstance(value, SupportsFloat) and not isinstance(value, SUMMARIES)
     return is_scalar and np.ndim(value) == 0  # type: ignore[arg-type]
 
 
 def listing(names: Sequence[Any]) -> str:
-    """Lists up to five names for an error message, and marks further names by an ellipsis.
+    """Returns up to five names for an error message, and an ellipsis for further names.
 
     >>> listing(["q1", 7]), listing(range(9))
     ("'q1', 7", '0, 1, 2, 3, 4, …')
@@ -342,12 +353,12 @@ def listing(names: Sequence[Any]) -> str:
 
 @messages.short_errors()
 def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
-    """Returns the ids of `count` lists as a list of distinct Python objects.
+    """Returns the ids of `count` lists as a list of different Python objects.
 
     Raises:
-        TypeError: if `ids` is no sequence, such as a set, or ids cannot be the keys of a
-            dict.
-        ValueError: if ids repeat, or if there are more or fewer than `count`.
+        TypeError: if `ids` is not a sequence (a set is none), or ids cannot be the keys
+            of a dict.
+        ValueError: if ids repeat, or if there are more or fewer ids than `count`.
     """
     inputs.refuse_masked(f"ids of {name}", ids, "an id for every list")
     try:
@@ -364,13 +375,15 @@ def checked_ids(name: str, ids: Any, count: int) -> list[Any]:
     if {*map(type, names)} - {int, str}:
         inputs.refuse_missing(f"ids of {name}: one", names)
     if "" in counts:
-        raise ValueError(f"ids of {name} hold ''; pass an id in its place")
+        raise ValueError(
+            f"ids of {name} hold '', which is not an id; pass an id in its place"
+        )
     if len(names) != count:
         raise ValueError(
             f"{len(names)} ids were passed for {name}, which has {count} lists; pass one "
-            "id for each"
+            "id for each list"
         )
-    # Two lists with one id cannot be told apart when systems are paired.
+    # Lists with the same id could not be told apart when systems are paired.
     repeated = [key for key, count in counts.items() if count > 1]
     if repeated:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Scores of training seeds: their interquartile means, and how often one system wins.
+"""Scores of training seeds: interquartile means, and how often a system wins.
 
 The score of a seed is its mean over lists.
 """
@@ -19,18 +19,18 @@ from jax_rank_metrics._verdicts.systems.list_values import ListValues
 
 _FEW_SEEDS = (
     "{} seeds hardly show how far training varies: differences are found less often than "
-    "with five, and if some runs fail, three seeds differed from an equal system that is "
-    "fixed in 15 % of simulations; train five or more"
+    "with five, and if some runs failed, three seeds seemed to differ from an equal fixed "
+    "system in 15 % of simulations; train five or more"
 )
 
 
 class Interval(NamedTuple):
-    """A number and the ends of its interval.
+    """A number and the bounds of its interval.
 
     Attributes:
         value: The number.
-        low: The lower end of the interval.
-        high: The upper end.
+        low: The lower bound of the interval.
+        high: The upper bound of the interval.
     """
 
     value: float
@@ -48,17 +48,17 @@ class SeedSummary:
     """The scores of training seeds; the score of a seed is its mean over lists.
 
     The intervals are percentile intervals of the bootstrap over seeds, at the level of the
-    comparison. They hold for these lists alone, and are too narrow for fewer than ten seeds
-    or so; the interval of the difference allows for both.
+    comparison. They do not allow for other lists, and are too narrow for fewer than ten
+    seeds or so; the interval of the difference allows for both.
 
     Attributes:
         seeds_a: Number of seeds of a; None for a fixed system.
         seeds_b: Number of seeds of b; None for a fixed system.
-        iqm_a: The interquartile mean of a's scores, see `Seeds.iqm`.
+        iqm_a: The interquartile mean of a's scores; see `Seeds.iqm`.
         iqm_b: The interquartile mean of b's scores.
         b_beats_a: The probability that a run of b is better than a run of a, ties counting
-            ½ (the Mann–Whitney statistic over the number of pairs); None if neither high
-            nor low values of the metric are better.
+            ½ (the Mann–Whitney statistic divided by the number of pairs); None if
+            neither high nor low values of the metric are better.
 
     References:
         Agarwal et al., Deep reinforcement learning at the edge of the statistical
@@ -77,12 +77,13 @@ def check_seed_counts(sides: Iterable[ListValues], stacklevel: int = 3) -> None:
 
     Args:
         sides: The values of systems.
-        stacklevel: The stack level of the warning about few seeds, from this function.
+        stacklevel: The stack level of the warning about few seeds, counted from this
+            function.
 
     Raises:
         ValueError: if a side has one seed or two.
     """
-    # Start at five, because five seeds bring no warning.
+    # Start at five, because five seeds cause no warning.
     fewest = 5
     for lists in sides:
         if not lists.has_seeds:
@@ -93,7 +94,7 @@ def check_seed_counts(sides: Iterable[ListValues], stacklevel: int = 3) -> None:
             raise ValueError(
                 f"{lists.name} has {count_text(seeds, 'seed')}, and procedures cannot be "
                 "compared with fewer than three seeds; train more, or compare one model of "
-                "each system: pass the values of a single seed, not in Seeds"
+                "each system: pass the values of a single seed, without Seeds"
             )
     if fewest < 5:
         warnings.warn(_FEW_SEEDS.format(fewest), stacklevel=stacklevel)
@@ -120,7 +121,7 @@ def summary_of(
     if not sides:
         return None
     scores = [values @ weighted_means.shares_of(weights) for values in sides]
-    # Seeds are few, so 10,000 draws suffice for any interval.
+    # There are few seeds, so 10,000 draws suffice for any interval.
     samples = min(samples, 10_000)
     draws = [
         resample.draws_of_seeds(len(side), samples, key)
@@ -132,13 +133,13 @@ def summary_of(
     if lower is not None:
         signed = [-side if lower else side for side in scores]
         better = _interval(share_of_wins, signed, draws, level)
-    # A single seed is no sample, so the system counts as fixed.
+    # A single seed is not a sample, so the system counts as fixed.
     seeds_a, seeds_b = (len(side) if len(side) > 1 else None for side in scores)
     return SeedSummary(seeds_a, seeds_b, iqm_a, iqm_b, better)
 
 
 def iqm_interval(scores: np.ndarray, draws: np.ndarray, level: float) -> Interval:
-    """Returns the interquartile mean of scores `[seeds]`, and its percentile interval.
+    """Returns the interquartile mean of scores, with its percentile interval.
 
     Args:
         scores: `[seeds]`.
@@ -149,15 +150,15 @@ def iqm_interval(scores: np.ndarray, draws: np.ndarray, level: float) -> Interva
 
 
 def interquartile_mean(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Returns the interquartile mean of scores that are drawn several times, `[samples]`.
+    """Returns the interquartile mean of resampled scores, `[samples]`.
 
     Args:
         scores: `[seeds]`.
         counts: `[samples, seeds]`, how often each score is drawn; rows sum to the number
             of seeds.
     """
-    # Sorted scores, each repeated as often as drawn, fill the places 0 … n − 1; `ends`
-    # holds the place after the last copy of each score.
+    # Sorted scores, each repeated as often as it is drawn, have the positions 0 … n −
+    # 1; `ends` holds the position after the last copy of each score.
     order = np.array(sorted(range(len(scores)), key=scores.__getitem__))
     ends = np.cumsum(counts[:, order], axis=1)
     cut = len(scores) // 4
@@ -169,7 +170,7 @@ def interquartile_mean(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def share_of_wins(
     a: np.ndarray, b: np.ndarray, draws_a: np.ndarray, draws_b: np.ndarray
 ) -> np.ndarray:
-    """Returns the share of pairs in which the score of b is higher, ties ½, `[samples]`.
+    """Returns the share of pairs in which b's score is higher, ties ½, `[samples]`.
 
     Args:
         a: `[seeds_a]`, the scores of a.
@@ -177,7 +178,7 @@ def share_of_wins(
         draws_a: `[samples, seeds_a]`, how often each score of a is drawn.
         draws_b: `[samples, seeds_b]`, how often each score of b is drawn.
     """
-    # [seeds of a, seeds of b]: every run of b against every run of a.
+    # [seeds of a, seeds of b]: every run of b minus every run of a.
     gain = b[None, :] - a[:, None]
     slack = list_arrays.ROUNDING * np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
     wins = np.where(np.abs(gain) <= slack, 0.5, gain > 0)
