@@ -1,14 +1,14 @@
 """Plots of results, by matplotlib (the extra "plots").
 
-Each function draws on the `Axes` passed as `ax`, or else on the current axes, and returns
-them, so that the caller can set titles, limits and styles. The colours are the palette of
-Okabe and Ito, which can be told apart with any colour vision; twelve systems can also be
-told apart without colours, by their markers and dashes.
+Each function draws on the `Axes` passed as `ax`, or else on the current axes, and
+returns these axes, so that you can set titles, limits and styles. The colours are the
+palette of Okabe and Ito, which can be told apart with any colour vision. Twelve systems
+can also be told apart without colours, by their markers and dashes.
 
 Legends and labels are outside the axes but inside the figure, so choose its `figsize` when
-you make it, such as 3.3 inches for a column. A figure of subplots without a layout engine
-gets the constrained layout, which makes room for them. If you placed the axes yourself,
-save the figure with `bbox_inches="tight"`.
+you make it, such as 3.3 inches for a column. A figure of subplots without a layout
+engine gets the constrained layout, which makes room for legends and labels. If you
+placed the axes yourself, save the figure with `bbox_inches="tight"`.
 
 >>> import jax.numpy as jnp
 >>> import jax_rank_metrics as jrm

@@ -25,11 +25,11 @@ class _NamedFields(Protocol):
 
 
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Returns the header and the rows as CSV, one line each, quoted where necessary."""
+    """Returns the header and the rows as CSV, one line each, quoted if necessary."""
     lines = []
     for row in (header, *rows):
         text = io.StringIO(newline="")
-        # With this line end, fields that hold a lone "\r" or "\n" are quoted.
+        # Because of this line end, fields that contain a lone "\r" or "\n" are quoted.
         csv.writer(text, lineterminator="\r\n").writerow(row)
         lines.append(text.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)
@@ -41,13 +41,14 @@ def csv_of_records(records: Sequence[Mapping[str, Any]]) -> str:
     A field that holds a record becomes a column for each field of this record.
     """
     rows = [flat_record(record) for record in records]
-    # Records may differ: only runs with several seeds have fields of seeds.
+    # Records may have different fields: only runs with several seeds have fields of
+    # seeds.
     header = list(dict.fromkeys(name for row in rows for name in row))
     return csv_of(header, ([row.get(name) for name in header] for row in rows))
 
 
 def flat_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a record in which the fields of nested records are fields as well."""
+    """Returns a flat record, with the fields of nested records as its own fields."""
     return dict(_columns(record))
 
 
@@ -72,7 +73,7 @@ def json_of(document: Any) -> str:
 
 
 def plain(value: Any) -> Json:
-    """Returns numbers of NumPy as Python's, arrays and tuples as lists, NaN as None."""
+    """Converts to Python: NumPy numbers, arrays and tuples (to lists), NaN (to None)."""
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         value = value.tolist()
     if isinstance(value, _NamedFields):
@@ -85,12 +86,12 @@ def plain(value: Any) -> Json:
 
 
 def json_number(value: T) -> T | None:
-    """Returns the value, or None if it is a float that is not finite: JSON has no NaN."""
+    """Returns the value, but None for a float that is not finite: JSON has no NaN."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def count_text(number: int, noun: str, plural_ending: str = "s") -> str:
-    """Writes a count and its noun, which is plural unless the count is 1.
+    """Returns a count with its noun, which is plural unless the count is 1.
 
     >>> count_text(1, "list"), count_text(2, "loss", "es")
     ('1 list', '2 losses')
@@ -101,7 +102,7 @@ def count_text(number: int, noun: str, plural_ending: str = "s") -> str:
 def fixed_point(number: float, digits: int, sign: str = "") -> str:
     """Formats a number with this many digits after the point; a zero has no sign.
 
-    From 10¹² on, numbers have an exponent instead of many digits.
+    Numbers from 10¹² on are written with an exponent.
 
     >>> fixed_point(-0.0004, 3), fixed_point(0.0004, 3, sign="+"), fixed_point(-0.5, 1)
     ('0.000', '0.000', '-0.5')
@@ -113,7 +114,7 @@ def fixed_point(number: float, digits: int, sign: str = "") -> str:
 
 
 class Cell(NamedTuple):
-    """A number as it is printed, with its interval and its marks."""
+    """A number as printed, with its interval and its marks."""
 
     number: str
     interval: tuple[str, str] | None = None
@@ -126,15 +127,15 @@ class Sheet(NamedTuple):
 
     Attributes:
         name_headings: The headings of the columns with names, which come first.
-        headings: The heading of each column with numbers, and the heading that it shares
-            with its neighbours, or "".
+        headings: For each column with numbers, the heading that it shares with its
+            neighbours, or "", and its own heading.
         names: The names of each row.
-        cells: The cells of each row; None if a run has no such metric.
+        cells: The cells of each row; None if a run lacks the metric.
         note: The text below the table.
         legend: The meaning of the marks of significance, or "".
-        records: All digits of all numbers, as CSV and JSON hold them; the keys of every
-            record are the same.
-        document: The contents of JSON, if it does not hold the records; else None.
+        records: The numbers with all digits, for CSV and JSON; all records have the
+            same keys.
+        document: The contents of JSON, if JSON does not hold the records; else None.
     """
 
     name_headings: Sequence[str]
@@ -147,7 +148,7 @@ class Sheet(NamedTuple):
     document: Any = None
 
     def columns(self) -> list[list[Cell | None]]:
-        """Returns the cells column by column."""
+        """Returns a list of cells for each column."""
         return [
             [row[index] for row in self.cells] for index in range(len(self.headings))
         ]
@@ -155,7 +156,7 @@ class Sheet(NamedTuple):
     def on_one_line(self) -> "Sheet":
         """Returns the sheet with each heading, name and note on one line.
 
-        Callers choose the names, which may hold line breaks.
+        Names come from callers, so they may contain line breaks.
         """
 
         def line(text: str) -> str:
@@ -169,7 +170,7 @@ class Sheet(NamedTuple):
         )
 
     def with_names(self, names: Mapping[str, str]) -> "Sheet":
-        """Returns the sheet with other names of its metrics; records keep the old names.
+        """Returns the sheet with new names for metrics; records keep the old names.
 
         Raises:
             ValueError: if a key of `names` is not a metric of the table.
@@ -201,7 +202,7 @@ class Sheet(NamedTuple):
         if not parts:
             raise ValueError(
                 "signatures has none of the metrics in the table; pass the signatures of "
-                "its metrics"
+                "these metrics"
             )
         return self._replace(note="; ".join([self.note, *parts]), records=rows)
 
@@ -210,7 +211,7 @@ def number_with_interval(
     number: float, low: float, high: float, digits: int, sign: str = ""
 ) -> Cell:
     """Returns a cell with a number and its interval, with this many digits."""
-    # Ends have no plus sign, even if the number has one.
+    # The bounds have no plus sign, even if the number has one.
     interval = fixed_point(low, digits), fixed_point(high, digits)
     return Cell(fixed_point(number, digits, sign), interval)
 
@@ -232,7 +233,7 @@ def names_without_repetition(sheet: Sheet) -> list[list[str]]:
 
 
 def note_of(sheet: Sheet, best: str) -> str:
-    """Returns the note and the legend; `best` says how the best number is marked."""
+    """Returns the note and the legend; `best` describes how the best number is marked."""
     has_best = any(cell and cell.is_best for row in sheet.cells for cell in row)
     parts = [sheet.note, f"best is {best}" if has_best else "", sheet.legend]
     return "; ".join(filter(None, parts))
@@ -246,7 +247,7 @@ _ESCAPES = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    # After the \\ of the row above, LaTeX would read these as its arguments.
+    # After the \\ of the row above, LaTeX would read these as arguments of \\.
     "[": "{[}",
     "*": "{*}",
     "†": r"\dag{}",
@@ -281,7 +282,7 @@ def as_markdown(sheet: Sheet) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [f"| {' | '.join(row)} |" for row in _padded(rows, widths, are_right)]
     rules = [
-        # A colon at the end of a rule makes the column flush right.
+        # A colon at the end of a rule aligns the column to the right.
         "-" * (width + 1) + "-:"[is_right]
         for width, is_right in zip(widths, are_right, strict=True)
     ]
@@ -291,7 +292,8 @@ def as_markdown(sheet: Sheet) -> str:
 
 def as_html(sheet: Sheet) -> str:
     """Returns an HTML table, with the best number bold and the note as the caption."""
-    # Skip the header of `_texts`: this one has two rows if columns share headings.
+    # Skip the header of `_texts`, because this header has two rows if columns share
+    # headings.
     (_, *rows), are_right = _texts(sheet, _HTML)
     groups = itertools.groupby(group for group, _ in sheet.headings)
     spans = [(group, len(list(members))) for group, members in groups]
@@ -326,14 +328,15 @@ def as_html(sheet: Sheet) -> str:
 
 
 def _texts(sheet: Sheet, style: _Style) -> tuple[list[list[str]], list[bool]]:
-    """Returns the header and rows as texts, and True for columns that are flush right."""
+    """Returns the header and rows as texts, and True for right-aligned columns."""
     columns = sheet.columns()
     headings = [" ".join(filter(None, heading)) for heading in sheet.headings]
     header = [style.escape(heading) for heading in (*sheet.name_headings, *headings)]
     names = [[*map(style.escape, row)] for row in names_without_repetition(sheet)]
     texts = [_column(column, style) for column in columns]
     rows = [[*row, *(text[i] for text in texts)] for i, row in enumerate(names)]
-    # Cells with intervals are padded to one width already, so they need no alignment.
+    # Cells with intervals are already padded to the same width, so they need no
+    # alignment.
     are_right = [not any(cell and cell.interval for cell in cells) for cells in columns]
     return [header, *rows], [False] * len(sheet.name_headings) + are_right
 
@@ -343,7 +346,8 @@ def _column(column: Sequence[Cell | None], style: _Style) -> list[str]:
     cells = [cell for cell in column if cell]
     width = max((len(cell.number) for cell in cells), default=0)
     tails = [_tail(cell, style) for cell in cells]
-    # Pad after marks in plain text alone: in other formats letters differ in width.
+    # Pad after marks only in plain text, because letters differ in width in other
+    # formats.
     tail_width = max(map(len, tails), default=0) if style.padding == " " else 0
 
     def text(cell: Cell | None) -> str:
@@ -359,7 +363,7 @@ def _column(column: Sequence[Cell | None], style: _Style) -> list[str]:
 
 
 def _tail(cell: Cell, style: _Style) -> str:
-    """Returns the text after a number: the end of bold type or a `*`, and marks."""
+    """Returns the text after a number: the end tag of bold type or a `*`, and marks."""
     marks = style.marks.format(cell.marks) if cell.marks else ""
     return style.best[1] * cell.is_best + marks
 
@@ -389,10 +393,10 @@ _HTML = _Style(("<b>", "</b>"), "<sup>{}</sup>", "\N{FIGURE SPACE}", html.escape
 class _LatexColumn:
     """A column of numbers, which takes several columns of a `tabular`.
 
-    Digits before the point have one column, and digits after it another. The two meet at
-    the point, so numbers stay aligned even if bold digits are wider or marks follow. All
-    ends of intervals have the same number of digits after the point and are never bold, so
-    it is enough to set them flush right.
+    Digits before the point have one column, and digits after it another. The two
+    columns meet at the point, so numbers stay aligned even if bold digits are wider or
+    marks follow. The bounds of intervals all have the same number of digits after the
+    point and are never bold, so they are just aligned to the right.
 
     Attributes:
         format: The letters of the columns, as `tabular` takes them.
@@ -405,7 +409,7 @@ class _LatexColumn:
         )
         self._has_interval = any(cell and cell.interval for cell in cells)
         self._number_format = "r@{}l" if self._is_split else "r"
-        # Each end of an interval has its own column, flush right.
+        # Each bound of an interval has its own column, aligned to the right.
         self.format = self._number_format + "@{~}r@{~}r" * self._has_interval
         self.width = 1 + self._is_split + 2 * self._has_interval
 
@@ -422,7 +426,7 @@ class _LatexColumn:
     def heading(self, text: str) -> str:
         """Returns a text over the whole column, centred if numbers are split in two parts.
 
-        Otherwise the text is flush right, as the numbers are.
+        Otherwise the text is aligned to the right, like the numbers.
         """
         alignment = "c" if self._is_split else "r"
         return rf"\multicolumn{{{self.width}}}{{{alignment}}}{{{text}}}"
@@ -440,7 +444,7 @@ class _LatexColumn:
 
 
 def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None) -> str:
-    """Returns a `tabular` and its note, inside a `table` if there is a caption or label.
+    """Returns a `tabular` with its note, in a `table` if there is a caption or label.
 
     Args:
         sheet: The contents.
@@ -458,7 +462,7 @@ def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None)
     has_groups = any(labels and not labels[0] for labels in labels_of_rows)
     rows: list[str] = []
     for labels, cells in zip(labels_of_rows, sheet.cells, strict=True):
-        # Leave space before the rows of the next name.
+        # Leave space before the rows that belong to the next name.
         if rows and has_groups and labels[0]:
             rows.append(r"\addlinespace")
         texts = map(_LatexColumn.text, columns, cells)
@@ -489,10 +493,10 @@ def as_latex(sheet: Sheet, caption: str | None = None, label: str | None = None)
 
 
 def _group_headings(sheet: Sheet, columns: Sequence[_LatexColumn]) -> Iterator[str]:
-    """Yields a row of the headings that columns share, and the rules below it."""
+    """Yields a row of the headings that columns share, and then the rules below it."""
     if not any(group for group, _ in sheet.headings):
         return
-    # LaTeX counts columns from 1; a column of numbers takes several of them.
+    # LaTeX counts columns from 1. A column of numbers takes several LaTeX columns.
     first = len(sheet.name_headings) + 1
     cells, rules = [""] * len(sheet.name_headings), []
     pairs = zip(sheet.headings, columns, strict=True)
@@ -510,12 +514,12 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _number(text: str) -> str:
-    """Returns a number in LaTeX: with a minus, and powers of ten instead of `e`."""
+    """Returns a number in LaTeX, with a minus sign, and powers of ten instead of `e`."""
     text = text.replace("inf", r"$\infty$")
     text = re.sub(r"([\d.]+)e-0*(\d+)", r"$\1\\cdot 10^{-\2}$", text)
     # Write 1e-05 as 10⁻⁵, without the factor 1.
     text = text.replace(r"$1\cdot ", "$").replace("≤", r"$\leq$")
-    # Replace all hyphens but the minus of an exponent, which follows a brace.
+    # Replace all hyphens except the minus of an exponent, which follows a brace.
     return re.sub(r"(?<!{)-", "$-$", text)
 
 

@@ -1,8 +1,8 @@
-"""Parts that the plots share: looks of runs, legends and labels.
+"""What the plots share: styles of runs, legends and labels.
 
-The constrained layout of matplotlib makes room for everything outside the axes. Only two
-things are decided here: long text is broken after a fixed number of letters, and labels
-are left out or turned if matplotlib says that they overlap.
+The constrained layout of matplotlib makes room for everything outside the axes. This
+module decides only two things: it breaks long text after a fixed number of letters, and
+it leaves labels out or turns them if they overlap according to matplotlib.
 """
 
 import textwrap
@@ -24,21 +24,22 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "d", "p")
 DASHES = ("-", "--", "-.", ":")
 SIZE = 5  # of markers, in points
-LETTERS = 28  # in a line beside the data, so that a name of fifty fits in two lines
+LETTERS = 28  # in a line beside the data, so that a name of fifty letters fits in two lines
 LABEL_LETTERS = 40  # in a line of an axis label
 
 
 def look(index: int) -> dict[str, Any]:
-    """Returns the options of a run's line and markers, by the index of the run.
+    """Returns the options of a run's line and markers, for the index of the run.
 
     Twelve runs have different markers, so they can be told apart without colours. After
-    every six runs the colours repeat, with other dashes, and markers are hollow in every
-    other six: no two of 24 runs share both colour and dashes.
+    every six runs the colours repeat with other dashes, so no two of 24 runs share both
+    colour and dashes. Markers are hollow in every second group of six runs.
     """
     colour = COLOURS[index % len(COLOURS)]
     return {
         "color": colour,
-        # The same colour and dashes would meet again after twelve runs, so shift dashes.
+        # The same colour and dashes would be combined again after twelve runs, so shift
+        # dashes.
         "ls": DASHES[(index + index // len(MARKERS)) % len(DASHES)],
         "lw": 1.3,
         "marker": MARKERS[index % len(MARKERS)],
@@ -48,7 +49,7 @@ def look(index: int) -> dict[str, Any]:
 
 
 def axes(ax: "Axes | None", height: float | None = None) -> "Axes":
-    """Returns the `Axes` to draw on: the current one unless one is passed.
+    """Returns the `Axes` to draw on: `ax`, or the current one if `ax` is None.
 
     A figure of subplots without a layout engine gets the constrained layout, which makes
     room for text outside the axes.
@@ -62,7 +63,7 @@ def axes(ax: "Axes | None", height: float | None = None) -> "Axes":
         pyplot.gcf().set_figheight(height)
     drawn: Axes = pyplot.gca() if ax is None else ax
     figure = root_figure(drawn)
-    # Axes outside of a grid were placed by the user, so no engine may move them.
+    # The user has placed axes that are not in a grid, so no engine may move them.
     has_grid = all(panel.get_subplotspec() is not None for panel in figure.axes)
     if has_grid and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
@@ -84,7 +85,8 @@ def foreground(ax: "Axes") -> "ColorType":
 def wrapped(text: str, letters: int = LETTERS) -> str:
     """Breaks each line of a text that is longer than this many letters.
 
-    Dollar signs are escaped, because matplotlib reads text between two as mathematics.
+    Dollar signs are escaped, because matplotlib reads text between two dollar signs as
+    mathematics.
     """
     lines = "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
     return lines.replace("$", r"\$")
@@ -101,12 +103,13 @@ def label(name: str) -> str | None:
 def legend(ax: "Axes", *, is_below: bool = False) -> None:
     """Adds a legend outside the axes, if anything has a label.
 
-    The constrained layout counts it as a part of the axes, and makes room for it.
+    The constrained layout counts the legend as a part of the axes, and makes room for
+    it.
 
     Args:
-        ax: The `Axes`, whose x axis is labelled already.
-        is_below: True to put the legend below the x axis, if rows are wide or have text at
-            the right.
+        ax: The `Axes`; its x axis must already have a label.
+        is_below: True if the legend goes below the x axis, for plots with wide rows or
+            text at the right.
     """
     handles, labels = ax.get_legend_handles_labels()
     if not labels:
@@ -115,7 +118,8 @@ def legend(ax: "Axes", *, is_below: bool = False) -> None:
     if is_below:
         from matplotlib.transforms import offset_copy
 
-        # The labels of the axis keep their height when the layout moves the axes.
+        # Measure the labels of the axis now: they keep their height when the layout
+        # moves the axes.
         box = ax.xaxis.get_tightbbox()
         height = 0.0 if box is None else ax.bbox.y0 - box.y0
         # From pixels to points, 72 in an inch; offsets below the axis are negative.
@@ -140,15 +144,15 @@ def label_axes(ax: "Axes", x_label: str, y_label: str) -> None:
 
 
 def fits(ax: "Axes", texts: "Iterable[Text]", width: float) -> list[bool]:
-    """Returns True for each text that keeps its distance from the texts chosen before it.
+    """Returns, for each text, True if it does not overlap the texts chosen before it.
 
     Args:
         ax: The `Axes`, with everything drawn.
         texts: The texts, the most important first.
-        width: The width to reserve, as a multiple of a text's width: 1 if texts may touch.
-            Axes that are drawn later, beside these, may take a part of the width.
+        width: The width to reserve for a text, as a multiple of its width; 1 if texts
+            may touch. Axes that are later drawn beside these may reduce the width.
     """
-    root_figure(ax).draw_without_rendering()  # so that texts have their places
+    root_figure(ax).draw_without_rendering()  # so that texts have their positions
     boxes: list[Bbox] = []
     are_apart = []
     for text in texts:

@@ -1,4 +1,4 @@
-"""Plots of per-list values: their distribution, and differences of two systems."""
+"""Plots of per-list values: distributions, and differences of two systems."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -32,32 +32,33 @@ def differences(
     level: types.Number = 0.95,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """The difference b − a of every list, the largest first, and their mean.
+    """The difference b − a of every list, the largest first, and the mean difference.
 
-    The mean has the interval and the p of `compare` by its permutation test. Undefined
-    values count as `PerList.undefined` says, 0 by default. For `Seeds`, the values are
-    means over seeds, and interval and p are about the training procedures, as in `compare`.
+    The interval and the p of the mean are those of `compare` with the permutation test.
+    Undefined values count as `PerList.undefined` says, by default as 0. For `Seeds`,
+    the values are means over seeds, and the interval and p are about the training
+    procedures, as in `compare`.
 
     Args:
         a: The values of a metric at one cutoff, as for `compare`; or the values of several
             metrics, if `metric` names one.
-        b: The values of a second system for the same lists. None takes both from a, a
-            dict of two systems.
-        names: The names of the two systems. None is their names in the dict, or else
+        b: The values of a second system for the same lists. None takes both systems
+            from a, which is then a dict of two systems.
+        names: The names of the two systems. None takes their names in the dict, or else
             ("a", "b").
-        metric: The name of the metric, such as "arp@10". It says which direction is
-            better; without a name, the legend says only which system is higher.
+        metric: The name of the metric, such as "arp@10". The name tells which direction
+            is better; without it, the legend says only which system is higher.
         lower: True if lower values of your own metric are better.
         ids: How lists are paired, as for `compare`.
         level: The probability with which the band should cover the mean difference.
         ax: The `Axes` to draw on.
 
     Raises:
-        TypeError: if a or b holds no per-list values, such as a `Comparison`, which
-            `forest` draws.
-        ValueError: if there is no b, and a is no dict of two systems; if lists cannot be
-            paired, or differ in weight, as lists of ratios do; if values have several
-            cutoffs; if no list counts; if `Seeds` have fewer than three seeds.
+        TypeError: if a or b holds no per-list values. (`forest` draws a `Comparison`.)
+        ValueError: if there is no b, and a is not a dict of two systems; if lists
+            cannot be paired, or have different weights in a and b, as ratios may have;
+            if values have several cutoffs; if no list counts; if `Seeds` have fewer
+            than three seeds.
     """
     if isinstance(a, comparisons.Comparison):
         raise TypeError(
@@ -86,12 +87,14 @@ def differences(
     list_differences = Differences.of_pairs(in_one_order((lists_a, lists_b), ids), None)
     if list_differences.are_ratios.any():
         raise ValueError(
-            "a and b are ratios whose weights differ, so their difference is no mean over "
-            "lists; pass compare(a, b) to plots.forest"
+            "a and b are ratios whose weights differ, so their difference is not a mean "
+            "over lists; pass compare(a, b) to plots.forest"
         )
     counts = list_differences.weights[:, 0] > 0
     if not counts.any():
-        raise ValueError("a and b have no list that counts")
+        raise ValueError(
+            "a and b have no list that counts; pass lists with a weight above 0"
+        )
     direction = directions.is_lower_better((metric,), lower)
     question = Question(random.key(0), 100_000, intervals.checked_level(level))
     (comparison,) = compared(list_differences, [Subject(direction)], question)
@@ -99,11 +102,12 @@ def differences(
     heights = np.array(sorted(list_differences.values[counts, 0], reverse=True))
     edges = np.arange(heights.size + 1)  # between the bars, one for each list
     word = "better" if direction is not None and (metric or lower) else "higher"
-    # If lower is better, b − a above 0 is a win of a.
+    # If lower is better, a wins the lists in which b − a is above 0.
     first_wins = heights > 0 if direction and word == "better" else heights < 0
     bars = ((first_wins, names[0]), (~first_wins & (heights != 0), names[1]))
     for (side, name), colour in zip(bars, drawing.COLOURS[:2], strict=True):
-        # Draw one outline, because vector graphics would hold each of thousands of bars.
+        # Draw a single outline, because vector graphics would contain each of thousands
+        # of bars.
         ax.stairs(
             np.where(side, heights, 0),
             edges,
@@ -135,14 +139,16 @@ def differences(
 def distribution(
     lists: reading.Values, *, metric: str | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """The share of lists up to each value, a step line for each run.
+    """The share of lists up to each value, as a step line for each run.
 
     Lists in which the metric is undefined are left out, and the plot says how many. Lists
-    that do not count are left out, too. The remaining lists count equally, with any weight.
+    that do not count are left out, too. The remaining lists count equally, whatever
+    their weights.
 
     Args:
-        lists: The values of a metric at one cutoff, as for `compare`; or a dict of runs
-            to such values. If they hold several metrics, `metric` names one.
+        lists: The values of a metric at one cutoff, as for `compare`; or a dict from
+            runs to such values. If there are several metrics, `metric` names one of
+            them.
         metric: The name of the metric to show.
         ax: The `Axes` to draw on.
 
@@ -168,15 +174,19 @@ def distribution(
         has_weight = weights > 0
         values_of_run[run] = array[has_weight & defined]
         if not values_of_run[run].size:
-            raise ValueError(f"run {run!r} has no list with a value to show")
+            raise ValueError(
+                f"run {run!r} has no list with a value to show; leave the run out, or pass "
+                "lists in which the metric is defined"
+            )
         undefined = int((has_weight & ~defined).sum())
         counts_of_run[run] = count_text(values_of_run[run].size, "list")
         counts_of_run[run] += f", {undefined} undefined left out" * bool(undefined)
-    # If all runs have the same count, write it once, below the axis.
+    # If all runs have the same count, write the count once, below the axis.
     all_equal = len(set(counts_of_run.values())) == 1
     for index, run in enumerate(values_of_run):
         label = run if all_equal else f"{run}: {counts_of_run[run]}"
-        # Draw a marker every tenth of the width, shifted by run so that they stay apart.
+        # Draw a marker every tenth of the width, shifted per run so that markers stay
+        # apart.
         spacing = ((index + 0.5) / len(runs) * 0.1, 0.1)
         style = drawing.look(index)
         ax.ecdf(
@@ -205,7 +215,8 @@ def _lists_of_metric(
     """
     records = list(records)
     by_metric = {record.metric: record for record in records if record.is_on_this_host}
-    # If there are only states, keep them, because their error says what to pass instead.
+    # If there are only states, keep them, because the error about them says what to
+    # pass.
     by_metric = by_metric or {record.metric: record for record in records}
     return reading.lists_at_cutoff(
         by_metric[reading.only_metric(by_metric, name, metric)]

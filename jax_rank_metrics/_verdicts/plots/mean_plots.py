@@ -1,4 +1,4 @@
-"""Plots of means: at cutoffs, over the steps of a training, and of groups of lists."""
+"""Plots of means: at cutoffs, over training steps, and of groups of lists."""
 
 import itertools
 import math
@@ -40,25 +40,25 @@ def at_cutoffs(
     method: types.IntervalMethod = "auto",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """A metric at its cutoffs: for each run, a line and the band of its interval.
+    """A metric at its cutoffs, as a line with the band of its interval for each run.
 
     The axis of cutoffs is logarithmic.
 
     Args:
         results: As for `table`.
         metric: The metric's name before the @, such as "recall". The cutoffs are read from
-            the names in the results: "recall@1,5" and "recall@10" make a single line. Names
-            of trec_eval have cutoffs, too: "ndcg_cut" is the metric of "ndcg_cut_10". None
-            is the only metric that has cutoffs.
-        ks: The cutoffs in order, if the name has none: (1, 5) for the metric "mine" whose
-            values in the table are "mine[0]" and "mine[1]".
+            the names in the results: "recall@1,5" and "recall@10" become a single line.
+            Names of trec_eval also have cutoffs: pass "ndcg_cut" for "ndcg_cut_10".
+            None takes the only metric that has cutoffs.
+        ks: The cutoffs in order, if the name has none: for example (1, 5) for a metric
+            "mine" whose columns in a table are "mine[0]" and "mine[1]".
         level: The probability with which the bands should cover the mean, in (0, 1).
         method: The method of the intervals, see `Mean.confidence_interval`.
         ax: The `Axes` to draw on.
 
     Raises:
         ValueError: if the results do not hold the metric at a cutoff, or hold several
-            metrics with cutoffs and `metric` names none.
+            metrics with cutoffs and `metric` is None.
     """
     ax = drawing.axes(ax)
     means = estimates(results, level, method)
@@ -67,7 +67,8 @@ def at_cutoffs(
     _draw_lines(ax, runs)
     cutoffs = {k for by_cutoff in runs.values() for k in by_cutoff}
     ax.set_xscale("log")
-    # The largest first, because `fits` below prefers the labels that come first.
+    # Put the largest cutoff first, because `fits` below prefers the labels that come
+    # first.
     ax.set_xticks(sorted(cutoffs, reverse=True))
     ax.set_xticks([], minor=True)  # minor ticks would be ranks that are no cutoffs
     ax.xaxis.set_major_formatter("{x:g}")
@@ -75,7 +76,7 @@ def at_cutoffs(
     drawing.legend(ax)
     # If panels share the axis, only one of them has labels.
     if labels := ax.get_xticklabels():
-        # If cutoffs lie close together, the largest keeps its tick.
+        # If cutoffs lie close together, the largest of them keeps its tick.
         are_apart = drawing.fits(ax, labels, 1.6)
         ax.set_xticks(sorted(itertools.compress(ax.get_xticks(), are_apart)))
     return ax
@@ -84,14 +85,14 @@ def at_cutoffs(
 def _lines(
     means: Estimates, metric: str, ks: Sequence[int] = ()
 ) -> dict[str, dict[int, on_host.Estimate]]:
-    """Returns the means of a metric for each run, by ascending cutoff.
+    """Returns a dict from runs to dicts from ascending cutoffs to means of a metric.
 
     Runs without the metric at a cutoff are left out.
 
     Raises:
         ValueError: if no run has the metric at a cutoff.
     """
-    # The cutoffs of "mine[0]", "mine[1]", …, because these names hold none.
+    # Names such as "mine[0]", "mine[1]", … contain no cutoffs, so take them from `ks`.
     k_of = dict(zip(cutoff_names(metric, len(ks)), ks, strict=True))
     by_run = {}
     for run, by_name in means.items():
@@ -101,7 +102,8 @@ def _lines(
             if head == metric and k is not None:
                 by_cutoff[k] = estimate
         if by_cutoff:
-            # Results may name 10 before 5, but a line goes from left to right.
+            # Sort, because results may name 10 before 5, but a line goes from left to
+            # right.
             by_run[str(run)] = dict(sorted(by_cutoff.items()))
     if not by_run:
         raise ValueError(
@@ -122,7 +124,7 @@ def _only_metric_of(means: Estimates) -> str:
     if len(heads) != 1:
         raise ValueError(
             f"results hold {', '.join(heads) or 'no metric'} at cutoffs; pass metric=, the "
-            "name of one before the @"
+            "name of one metric before the @"
         )
     return heads[0]
 
@@ -134,18 +136,19 @@ def curve(
     level: types.Number = 0.95,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """A metric over the steps of a training: for each run, a line and its band.
+    """A metric over training steps, as a line with its band for each run.
 
-    The band is the interval of the mean over lists; another training may move the line by
-    more. `Seeds` at a step are several trainings, and their band allows for lists and
-    trainings. Steps without lists, such as states of `empty`, and steps and runs without
-    the metric are left out.
+    The band is the interval of the mean over lists; another training may move the line
+    by more. If a step has `Seeds`, that is, several trainings, its band allows for
+    lists and trainings. Steps without lists, such as states of `empty`, are left out,
+    and so are steps and runs without the metric.
 
     Args:
-        runs: A dict of steps to their results, in the forms that `table` takes for a run,
-            such as the states of `evaluate`; or a dict of runs to such dicts. Steps are
-            numbers of any unit, in any order: batches, epochs or hours.
-        metric: The metric's name, with a cutoff if it has any: "recall@5" for "recall@1,5".
+        runs: A dict from steps to results, in the forms that `table` takes for a run,
+            such as the states of `evaluate`; or a dict from runs to such dicts. Steps
+            are numbers of any unit, in any order: batches, epochs or hours.
+        metric: The metric's name, with one cutoff if it has cutoffs: "recall@5" for
+            "recall@1,5".
         level: The probability with which the bands should cover the mean, in (0, 1).
         ax: The `Axes` to draw on.
 
@@ -163,17 +166,20 @@ def curve(
                 by_run.setdefault(title, {})[step] = by_metric[metric]
     if metric not in metrics:
         raise ValueError(
-            f"runs hold no {metric!r}, but {', '.join(metrics)}; pass the name of one"
+            f"runs hold no {metric!r}, but {', '.join(metrics)}; pass one of these names"
         )
     if not by_run:
-        raise ValueError(f"runs hold no list for {metric!r}; pass states of some lists")
+        raise ValueError(
+            f"runs hold no list for {metric!r}; pass results of at least one list"
+        )
     ax = drawing.axes(ax)
     _draw_lines(ax, by_run)
     drawing.label_axes(ax, f"step (bands: {100 * level:g} % intervals)", metric)
     if all(step == int(step) for by_step in by_run.values() for step in by_step):
         from matplotlib.ticker import MaxNLocator
 
-        # There is nothing between two epochs. Logarithmic axes have no such option.
+        # Put ticks at whole numbers, because there is nothing between two epochs.
+        # Logarithmic axes have no such option.
         locator = ax.xaxis.get_major_locator()
         if isinstance(locator, MaxNLocator):
             locator.set_params(integer=True)
@@ -184,7 +190,7 @@ def curve(
 def _by_step(
     run: str, estimates: Mapping[Hashable, dict[str, on_host.Estimate]]
 ) -> list[tuple[float, dict[str, on_host.Estimate]]]:
-    """Returns the estimates of a run's metrics by step, in ascending order.
+    """Returns pairs of a step and the estimates of its metrics, in ascending order.
 
     Raises:
         TypeError: if a step is not a finite number, or has no dict of metrics.
@@ -198,8 +204,8 @@ def _by_step(
         number = float(step) if isinstance(step, numbers.Real) else math.nan
         if not is_number or not math.isfinite(number):
             raise TypeError(
-                f"{name}: step {step!r} is no finite number; pass a dict of steps to the "
-                "states of each, by metric, or a dict of runs to such dicts"
+                f"{name}: step {step!r} is not a finite number; pass a dict from steps to "
+                "dicts from metrics to states, or a dict from runs to such dicts"
             )
         by_step.append((number, by_metric))
     return sorted(by_step, key=lambda pair: pair[0])
@@ -210,7 +216,7 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, on_host.Estimate]]) 
 
     Args:
         ax: The `Axes`.
-        runs: The estimates of each run by x, in ascending order.
+        runs: A dict from runs to dicts from x, in ascending order, to estimates.
     """
     for index, (run, by_x) in enumerate(runs.items()):
         x, look = np.array(list(by_x)), drawing.look(index)
@@ -219,13 +225,14 @@ def _draw_lines(ax: "Axes", runs: Mapping[str, Mapping[Any, on_host.Estimate]]) 
         is_finite = np.isfinite(low) & np.isfinite(high)
         label = run if is_finite.any() else f"{run} (no interval)".lstrip()
         if len(x) > MARKERS:
-            # Draw about ten markers, at other points for each run. Space them by index,
-            # because a jagged line would have many more at equal distances along it.
+            # Draw about ten markers, at different points for each run. Space markers by
+            # index, because a jagged line would have many more of them at equal
+            # distances along the line.
             stride = math.ceil(len(x) / 10)
             look["markevery"] = (index * stride // len(runs), stride)
         ax.plot(x, means, label=drawing.label(label), **look)
-        # The band of a lone point has no width, so draw a vertical line there: at the first
-        # and the last point of [T, F, T, T, F, T].
+        # The band of an isolated point has no width, so draw a vertical line there; for
+        # [T, F, T, T, F, T], at the first and the last point.
         padded = np.pad(is_finite, 1)
         is_alone = is_finite & ~padded[:-2] & ~padded[2:]
         if is_alone.any():
@@ -246,15 +253,16 @@ def precision_recall(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Mean precision against mean recall at the same cutoffs, a line for each run.
+    """Mean precision against mean recall at the same cutoffs, as a line for each run.
 
-    Points are the means over lists at each cutoff. They are not interpolated. Cutoffs are
+    Points are the means over lists at each cutoff, without interpolation. Cutoffs are
     written beside the points if they fit, from the first run to the last.
 
     Args:
         results: As for `table`.
-        precision: The name of precision in results, before the @: "precision" or "p".
-        recall: The name of recall in results, before the @.
+        precision: The name of precision in the results, before the @, such as
+            "precision" or "p".
+        recall: The name of recall in the results, before the @.
         ax: The `Axes` to draw on.
 
     Raises:
@@ -283,7 +291,8 @@ def precision_recall(
     ax.margins(0.1)  # room for the cutoffs
     drawing.label_axes(ax, f"{recall}@k", f"{precision}@k")
     drawing.legend(ax)
-    # Do this last, because the legend takes room from the axes and moves points together.
+    # Do this last, because the legend takes room from the axes, so that points move
+    # together.
     for label, is_apart in zip(labels, drawing.fits(ax, labels, 1.2), strict=True):
         if not is_apart:
             label.remove()
@@ -299,17 +308,17 @@ def by_group(
     method: types.IntervalMethod = "auto",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Means of groups of lists with their intervals, the runs side by side.
+    """Means of groups of lists with their intervals, with runs side by side.
 
     A group without an interval, such as a single list, has a hollow marker on a dotted
-    line: its mean may be anywhere.
+    line, because its mean may be anywhere.
 
     Args:
-        states: The result of `PerList.by`, or of `Evaluation.by`; or a dict of runs to
-            such results.
-        names: The groups in the order to draw them: all keys of `Evaluation.by`; or the
-            names of the groups 0, 1, … of `PerList.by`. None takes the order of the first
-            run.
+        states: The result of `PerList.by`, or of `Evaluation.by`; or a dict from runs
+            to such results.
+        names: For `Evaluation.by`, all of its keys, in the order to draw them; for
+            `PerList.by`, the names of the groups 0, 1, …. None takes the order of the
+            first run.
         metric: The metric to show, such as "ndcg@10", if groups hold several.
         level: The probability with which the intervals should cover the mean, in (0, 1).
         method: The method of the intervals, see `Mean.confidence_interval`.
@@ -318,8 +327,8 @@ def by_group(
     Raises:
         TypeError: if `states` holds anything but states.
         ValueError: if states are not stacked along one axis, or have several cutoffs; if
-            runs differ in their groups, or `names` are other groups; if groups do not hold
-            the metric, or hold several metrics and `metric` is None.
+            runs differ in their groups, or if `names` differ from the groups; if groups
+            lack the metric, or hold several metrics and `metric` is None.
     """
     runs = states if _holds_runs(states) else {"": states}
     if not runs:
@@ -327,7 +336,7 @@ def by_group(
     groups_of = {
         run: _groups(source, metric, level, method) for run, source in runs.items()
     }
-    # Named groups are matched by name, and drawn in the order of `names`.
+    # Match named groups by name, and draw them in the order of `names`.
     order = list(next(iter(groups_of.values())))
     inputs.refuse_missing("names", list([] if names is None else names))
     labels = order if names is None else list(map(str, names))
@@ -372,11 +381,13 @@ def by_group(
         ax.plot(x[is_unknown], mean[is_unknown], **style, **hollow)
         has_unknown |= bool(is_unknown.any())
     if has_unknown:
-        # Use an error bar, because a legend lists lines before the error bars of the runs.
+        # Use an error bar, because a legend lists lines first, before the error bars of
+        # the runs.
         style = {"color": drawing.foreground(ax), "mfc": "none", "ms": drawing.SIZE}
         ax.errorbar([], [], fmt="o", label="no interval", **style)
     sizes = [[cell.lists for cell in groups.values()] for groups in groups_of.values()]
-    # A group has one label, so show the number of lists only if all runs share it.
+    # A group has a single label, so show the number of lists only if it is the same in
+    # all runs.
     are_equal = all(counts == sizes[0] for counts in sizes)
     counts = [sheets.count_text(size, "list") if are_equal else "" for size in sizes[0]]
     ax.set_xlim(-0.5, len(first) - 0.5)
@@ -387,25 +398,25 @@ def by_group(
 
 
 def _label_groups(ax: "Axes", names: Sequence[str], counts: Sequence[str]) -> None:
-    """Labels the groups on the x axis: upright if all names have room, else turned.
+    """Labels the groups on the x axis, upright if there is room for all names, else turned.
 
     Args:
         ax: The `Axes`, with everything else drawn.
         names: The names of the groups.
-        counts: The groups' numbers of lists; "" is not shown.
+        counts: Texts with the numbers of lists of the groups; "" shows none.
     """
     pairs = list(zip(names, counts, strict=True))
     upright = [f"{drawing.wrapped(name, 12)}\n{count}".strip() for name, count in pairs]
     ax.set_xticks(range(len(names)), upright, fontsize="small")
     if not all(drawing.fits(ax, ax.get_xticklabels(), 1.5)):
-        # Keep a count in one line.
+        # Keep each count on one line.
         pairs = [(name, count.replace(" ", "\u00a0")) for name, count in pairs]
         turned = [drawing.wrapped(", ".join(filter(None, pair)), 20) for pair in pairs]
         ax.set_xticks(range(len(names)), turned, rotation=90)
 
 
 def _holds_runs(states: Any) -> bool:
-    """True if `states` is a dict of runs, and not the groups of a single run."""
+    """True if `states` is a dict of runs, rather than the groups of a single run."""
     if not reading.is_nested(states):
         return False
     # {run: stacked state}, {group: {metric: state}} or {run: {group: {metric: state}}}.
@@ -418,7 +429,7 @@ def _holds_runs(states: Any) -> bool:
 def _groups(
     source: Any, metric: str | None, level: types.Number, method: types.IntervalMethod
 ) -> dict[str, on_host.Estimate]:
-    """Returns the estimate of each group by its name, or by its number without names."""
+    """Returns a dict from the names of groups, or else their numbers, to estimates."""
     if not reading.is_nested(source):
         return _stacked_groups(source, level, method)
     groups = {}
@@ -427,7 +438,7 @@ def _groups(
         if len(by_metric) > 1 and metric not in by_metric or not by_metric:
             raise ValueError(
                 f"by_group: group {name!r} holds {', '.join(by_metric)}; pass metric=, "
-                "the name of one"
+                "the name of one of them"
             )
         groups[name] = by_metric[metric or next(iter(by_metric))]
     return groups

@@ -1,4 +1,4 @@
-"""Plots of verdicts: comparisons as a forest plot, and the ranks of a leaderboard."""
+"""Plots of comparisons, as a forest plot, and of the ranks of a leaderboard."""
 
 import dataclasses
 import itertools
@@ -30,7 +30,7 @@ ROW = 0.28  # inches that a row takes in a new figure
 
 
 class _Row(NamedTuple):
-    """A line of a forest plot: a comparison, or the title of a group if it is None."""
+    """A row of a forest plot: a comparison; or the title of a group, without one."""
 
     keys: tuple[str, ...]
     comparison: Comparison | None
@@ -42,21 +42,22 @@ def forest(
     names: tuple[str, str] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Differences with their intervals, a row for each comparison, as a forest plot.
+    """A forest plot: differences with their intervals, in a row for each comparison.
 
-    Significant differences have filled markers: their corrected p, which is written at the
-    right, is at most 1 − `level`. The line is at a difference of 0; margins of equivalence
-    or of non-inferiority are shaded. An open interval, as with a one-sided alternative,
-    ends in an arrow. Differences above 1, which are possible for `arp`, would leave metrics
-    between 0 and 1 no room on the same axis. If both are drawn, the differences of metrics
-    such as `arp` are divided by a power of ten, which the label of the row names, as in
-    "arp / 100".
+    Significant differences have filled markers: their corrected p is at most 1 −
+    `level`. The corrected p of each row is written at the right. The vertical line is
+    at a difference of 0; margins of equivalence or of non-inferiority are shaded. An
+    interval without a bound, as with a one-sided alternative, ends in an arrow. Metrics
+    such as `arp` may have differences above 1, beside which differences of metrics
+    between 0 and 1 could not be seen. If both kinds are drawn, the differences of
+    metrics such as `arp` are divided by a power of ten, which the label of the row
+    states, as in "arp / 100".
 
     Args:
-        comparisons: The result of `compare`, or a part of it. The rows of a task or a
-            system stand together below its name.
-        names: The names of the two systems, as for `differences`: ("BM25", "system"). None
-            is ("a", "b"), or nothing for pairs of systems, whose names are in the rows.
+        comparisons: The result of `compare`, or some of its comparisons. The rows of a
+            task or a system are drawn together, below its name.
+        names: The names of the two systems, as for `differences`: ("BM25", "system").
+            None is ("a", "b"); for pairs of systems, the rows have the names instead.
         ax: The `Axes` to draw on.
 
     Raises:
@@ -91,10 +92,11 @@ def forest(
 
 
 def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "Axes":
-    """The ranks of systems, best first, with their intervals.
+    """The ranks of systems with their intervals, the best system first.
 
-    Bars at the right join systems that cannot be told apart: a group has no pair that
-    differs significantly. The text beside them is the probability that a system is first.
+    Bars at the right join groups of systems that cannot be told apart: no pair in a
+    group differs significantly. The text beside the bars is the probability that a
+    system is first.
 
     Args:
         leaderboard: The result of `leaderboard`.
@@ -114,7 +116,7 @@ def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "A
     ax.errorbar(
         board.ranks,
         range(len(systems)),
-        # A rank may lie outside of the interval of its resamples, so clip bars at 0.
+        # A rank may lie outside the interval of its draws, so clip bars at 0.
         xerr=np.maximum(bars, 0),
         fmt="o",
         ms=drawing.SIZE,
@@ -123,7 +125,7 @@ def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "A
         label=f"rank, {100 * board.level:g} % interval",
     )
     groups = [group for group in board.groups if group[1] - group[0] > 1]
-    # Each bar takes the first column whose bars end above it.
+    # Put each bar in the first column in which all earlier bars end above it.
     column_ends: list[int] = []
     for start, stop in groups:
         free = [i for i, end in enumerate(column_ends) if end <= start]
@@ -140,7 +142,7 @@ def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "A
         )
     # Leave room for the columns of bars beyond the last rank.
     ax.set_xlim(0.5, len(systems) + 0.5 + 0.45 * (len(column_ends) + bool(groups)))
-    # Draw eight ticks at most.
+    # Draw at most eight ticks.
     ax.set_xticks(range(1, len(systems) + 1, math.ceil(len(systems) / 8)))
     metric = f" by {board.metric}" if board.metric else ""
     drawing.label_axes(ax, f"rank{metric}", "")
@@ -152,11 +154,13 @@ def ranks(leaderboard: standings.Leaderboard, *, ax: "Axes | None" = None) -> "A
 def _rows(comparisons: Comparisons) -> list[_Row]:
     """Returns the rows of comparisons, below a title for each task or system.
 
-    A single row has its title in front, because a line for it would double the height.
+    A group of a single row has its title in front, because a separate line would double
+    the height.
     """
     fields = comparisons.name_fields()
     rows: list[_Row] = []
-    # Comparisons come task by task and system by system, so groups are neighbours.
+    # Comparisons come task by task and system by system, so the rows of a group are
+    # neighbours.
     for keys, members in itertools.groupby(
         comparisons, lambda comparison: _keys(comparison, fields)[:-1]
     ):
@@ -170,7 +174,7 @@ def _rows(comparisons: Comparisons) -> list[_Row]:
 
 
 def _keys(comparison: Comparison, fields: Sequence[str]) -> tuple[str, ...]:
-    """Names a comparison: `("web", "new", "recall@5")`, or `("b − a", "map")`."""
+    """Returns the names of a row: `("web", "new", "recall@5")`, or `("b − a", "map")`."""
     names = [getattr(comparison, field) for field in fields if field != "baseline"]
     keys = ["" if name is None else str(name) for name in names]
     if "baseline" in fields:
@@ -188,7 +192,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
             name = cutoff_names.without_cutoff(keys[-1])
             sizes[name] = max(sizes.get(name, 0), abs(comparison.difference))
     large = {name for name, size in sizes.items() if size > 1 and is_metric_name(name)}
-    # The largest difference of other metrics, which large ones must not dwarf.
+    # The largest difference of the other metrics, which must remain visible.
     reference = max((sizes[name] for name in sizes.keys() - large), default=0)
     if not reference > 0:
         return rows
@@ -213,7 +217,7 @@ def _to_scale(rows: list[_Row]) -> list[_Row]:
 
 
 def _without_shared_metric(rows: list[_Row]) -> tuple[list[_Row], str]:
-    """Takes the metric out of the row labels, and returns it, if all rows share it."""
+    """If all rows share a metric, removes it from their labels, and returns it, too."""
     metrics = {row.keys[1:] for row in rows}
     metric = ", ".join(metrics.pop()) if len(metrics) == 1 else ""
     if metric:
@@ -222,7 +226,7 @@ def _without_shared_metric(rows: list[_Row]) -> tuple[list[_Row], str]:
 
 
 def _p_text(comparison: Comparison) -> str:
-    """Returns the corrected p, after "≤" if samples cannot give a smaller one."""
+    """Returns the corrected p as text, after "≤" if samples cannot give a smaller p."""
     bound = "≤ " if is_bound(comparison.p, comparison.samples) else ""
     return f"{bound}{comparison.p_corrected:.2g}"
 
@@ -237,7 +241,7 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
     ).T
     colour, first = drawing.foreground(ax), comparisons[0]
     ax.axvline(0, color=colour, lw=0.8, zorder=0)
-    # Open ends have no bar here, because they get an arrow below.
+    # Intervals without a bound get no bar on that side here, but an arrow below.
     bars = np.nan_to_num([difference - low, high - difference], posinf=0)
     is_full = np.array([is_significant(comparison) for comparison in comparisons])
     for is_shown, sign, face in (
@@ -259,10 +263,12 @@ def _draw_intervals(ax: "Axes", rows: Sequence[_Row]) -> None:
             )
     _shade_margins(ax, drawn)
     ax.margins(x=0.08)
-    # Read the limits before drawing arrows, which end there and would move the limits.
+    # Read the limits before drawing arrows, because arrows end there and would move the
+    # limits.
     edges = ax.get_xlim()
     is_unknown = np.isinf(low) & np.isinf(high)
-    # An open end is a line to the edge of the axes, with an arrow there.
+    # Where a bound is missing, draw a line to the edge of the axes, with an arrow
+    # there.
     for ends, edge, marker in zip((low, high), edges, "<>", strict=True):
         for row in np.flatnonzero(np.isinf(ends)):
             ax.plot(
@@ -298,15 +304,15 @@ def _shade_margins(ax: "Axes", drawn: Sequence[tuple[int, Comparison]]) -> None:
 def _label_rows(
     ax: "Axes", labels: Sequence[str], title: str, texts: Sequence[str]
 ) -> None:
-    """Labels horizontal rows, the first on top, and adds the legend below them.
+    """Labels horizontal rows, the first row on top, and adds the legend below them.
 
     Args:
-        ax: The `Axes`, with everything else drawn, and the x axis labelled.
+        ax: The `Axes`; everything else must be drawn, and the x axis labelled.
         labels: The label of each row, at the left.
         title: The title above the texts.
         texts: The text of each row, at the right.
     """
-    # Upside down, so that row 0 is on top.
+    # Reverse the y axis, so that row 0 is on top.
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set_yticks(
         range(len(labels)), list(map(drawing.wrapped, labels)), fontsize="small"
@@ -323,7 +329,7 @@ def _label_rows(
     ]
     right.append(ax.annotate(title, (1, -0.5), (6, 2), va="bottom", **style))
     drawing.legend(ax, is_below=True)
-    # Shrink the texts of all rows if one of them is higher than a row.
+    # Shrink the texts of all rows if any text is higher than a row.
     drawing.root_figure(ax).draw_without_rendering()
     texts_of_rows = (*ax.get_yticklabels(), *right)
     height = max(text.get_window_extent().height for text in texts_of_rows)
@@ -338,7 +344,7 @@ def _directions(rows: list[_Row]) -> set[bool | None]:
 
 
 def _labels(rows: list[_Row]) -> list[str]:
-    """Returns the labels of rows, with an arrow if lower is better in some rows only."""
+    """Returns the labels of rows, with an arrow if lower is better in only some rows."""
     is_mixed = len(_directions(rows)) > 1
     labels = []
     for row in rows:
@@ -348,7 +354,7 @@ def _labels(rows: list[_Row]) -> list[str]:
 
 
 def _direction_text(rows: list[_Row], name: str) -> str:
-    """Returns the side on which b is better, for the label of the axis."""
+    """Returns a text for the axis label that says on which side b is better."""
     directions = _directions(rows)
     if directions == {False}:
         return f"\n{name} better →"

@@ -237,7 +237,7 @@ class Differences:
 
     @functools.cached_property
     def ratios(self) -> dict[int, weighted_means.Ratios]:
-        """A dict from columns to ratios of a and b; only columns in which weights differ."""
+        """The ratios of a and b for each column in which their weights differ."""
         return {
             column: weighted_means.Ratios(
                 self.sides[..., column],
@@ -266,7 +266,7 @@ class Differences:
 
     @property
     def signs(self) -> np.ndarray:
-        """1 if b is higher, −1 if a is higher, 0 for a tie; NaN if a or b does not count."""
+        """1 if b is higher, −1 if a is, 0 for ties; NaN if a or b does not count."""
         signs = np.sign(self.sides[1] - self.sides[0])
         return np.where((self.side_weights > 0).all(0), signs, np.nan)
 

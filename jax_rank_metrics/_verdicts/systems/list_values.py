@@ -147,7 +147,7 @@ class ListValues:
         return index if self.ids is None else self.ids[index]
 
     def per_list(self) -> PerList:
-        """Returns the first seed's values as NumPy arrays; undefined values are not filled in."""
+        """Returns the first seed's values in NumPy arrays, without filling any in."""
         return PerList(
             self.values[0],  # type: ignore[arg-type]
             self.weights,  # type: ignore[arg-type]
@@ -252,7 +252,7 @@ def in_one_order(
             f"{first.name} has {first.list_count} lists and {unequal[0].name} has "
             f"{unequal[0].list_count}; {SAME_LISTS}"
         )
-    in_order = {run: run for run in lists}  # reorder values only once if they are passed twice
+    in_order = {run: run for run in lists}  # reorder values once, even if passed twice
     for run in in_order:
         if run.ids != first.ids:
             order = first.indices_in(run)
@@ -294,7 +294,7 @@ def common_undefined(
 
 
 def weights_differ(a: ListValues, b: ListValues) -> bool:
-    """True if two ratios weigh their lists differently; both need the same order of lists.
+    """True if two ratios, with lists in the same order, weigh the lists differently.
 
     Raises:
         ValueError: if weights differ and a or b is not a ratio.
@@ -307,8 +307,8 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
         if min(a.weights[index], b.weights[index]) <= 0:
             count = int(are_unequal.any(1).sum())
             cure = (
-                f"the weights of {count} lists differ. A list of weight 0 does not count, as "
-                "if join has left it out with missing='skip'; join both with "
+                f"the weights of {count} lists differ. A list of weight 0 does not count, "
+                "such as a list that join left out with missing='skip'; join both with "
                 "missing='zero', or pass the lists that both have"
             )
         raise ValueError(

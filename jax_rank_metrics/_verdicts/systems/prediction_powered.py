@@ -24,50 +24,51 @@ def prediction_powered(
     clusters: Any = None,
     undefined: types.Undefined | None = None,
 ) -> reading.Nested[judges.PredictionPowered]:
-    """Joins people's labels of a few lists with a judge's labels of many lists.
+    """Estimates a mean from people's labels of few lists and a judge's labels of many.
 
-    The mean by the labels of a judge, such as a language model, is precise but biased, and
-    the mean by people's labels is unbiased but imprecise. If both have labelled n lists
-    (with values y by people and f by the judge), and the judge alone N further lists, the
-    estimate is
+    The mean of values from the labels of a judge, such as a language model, is precise
+    but biased; the mean of values from people's labels is unbiased but imprecise. If
+    both have labelled n lists (with values y from people and f from the judge), and
+    only the judge has labelled N further lists, the estimate is
 
     .. math:: λ · mean_N(f) + mean_n(y − λ·f)
 
-    which is unbiased for any judge, if the n lists are a random sample. λ is the value with
-    the smallest error, cov(y, f) / ((1 + n/N) · var(f)), clipped to [0, 1], so a judge that
-    does not help leaves the mean of people. The squared error is var_n(y − λ·f)/n +
-    λ²·var_N(f)/N, with n − 2 as the divisor of the first variance, and intervals use
-    Student's t with n − 2 degrees of freedom.
+    which is unbiased for any judge, if the n lists are a random sample. λ minimises the
+    error: it is cov(y, f) / ((1 + n/N) · var(f)), clipped to [0, 1]. If the judge does
+    not help, λ is 0, and the estimate is the mean of people's values. The squared error
+    is var_n(y − λ·f)/n + λ²·var_N(f)/N, with n − 2 as the divisor of the first
+    variance, and intervals use Student's t with n − 2 degrees of freedom.
 
     If weights differ, moments are weighted, n and N are effective numbers of lists, and
-    the error allows for heavy lists (HC3), as everywhere in this package. A cluster's
-    contributions to both parts of the error are summed before they are squared.
+    the error allows for heavy lists (HC3), as everywhere in this package. A cluster
+    contributes to both terms of the error; its two contributions are summed before they
+    are squared.
 
     Args:
-        human: The values by people's labels, for a random sample of the judge's lists: one
-            metric, or several metrics or systems, as `Systems` reads them. They need the
-            ids of their lists: a dict of list ids to numbers, a pandas Series or frame (as
-            `to_frame` makes it), or the result of a driver.
-        judge: The values of the same systems and metrics by the judge's labels, with the
-            same ids and weights.
+        human: The values from people's labels, for a random sample of the judge's
+            lists: one metric, or several metrics or systems, as `Systems` reads them.
+            They need list ids: a dict of list ids to numbers, a pandas Series or frame
+            (as `to_frame` makes it), or the result of a driver.
+        judge: The values of the same systems and metrics from the judge's labels, with
+            the same ids and weights.
         clusters: The id of a cluster for every list: a dict or a Series of list ids to
             cluster ids, or a sequence in the order of the judge's lists. n then counts
             labelled clusters.
         undefined: What a list counts as if its metric is undefined: "zero", "one", or
-            "skip", which keeps the lists that are defined by all of their labels. None is
-            the choice that values were measured with, or else "zero". With None, a missing
-            value (NaN, None, NA, null) of people is a list that they have not labelled,
-            and a missing value of the judge is an error.
+            "skip", which keeps the lists whose values are all defined. None takes the
+            choice that values were measured with, or else "zero". With None, a missing
+            value (NaN, None, NA, null) of people means that they have not labelled the
+            list, and a missing value of the judge is an error.
 
     Returns:
-        A `PredictionPowered`, or dicts of them by system, task and metric. `table` and
-        `plots` accept them in place of means.
+        A `PredictionPowered`, or dicts of them keyed by system, task and metric.
+        `table` and `plots` accept them in place of means.
 
     Raises:
         ValueError: if values have no list ids; if the judge lacks a list, a system or a
             metric of people, or weighs a list differently; if values are `Seeds`, or not
             finite; if a value of the judge is missing; if a list has no cluster.
-        TypeError: if values are traced, or are no per-list values.
+        TypeError: if values are traced, or are not per-list values.
 
     References:
         Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference,
@@ -105,7 +106,7 @@ def _powered(
     clusters: Any,
     undefined: types.Undefined | None,
 ) -> judges.PredictionPowered:
-    """Joins one metric's values by people's labels and by the judge's."""
+    """Returns the estimate of one metric from people's and the judge's values."""
     people = human.lists
     means = judged_lists(people, judge.lists, clusters, undefined).means()
     if not people.has_cutoffs:
@@ -124,15 +125,16 @@ def judged_records(
     undefined: types.Undefined | None = None,
     fix_missing: str | None = None,
 ) -> list[tuple[reading.Record, reading.Record]]:
-    """Pairs people's records with the judge's, by system, task and metric.
+    """Pairs people's records with the judge's records of the same system and metric.
 
     Args:
-        human: The values by people's labels.
-        judge: The values by the judge's labels.
-        undefined: As for `prediction_powered`. With None, a missing value of people is a
-            list without a label, and a missing value of the judge is an error.
-        fix_missing: The advice of the error about missing values. If it is passed, missing
-            values of people are errors, too, unless `undefined` is passed.
+        human: The values from people's labels.
+        judge: The values from the judge's labels.
+        undefined: As for `prediction_powered`. With None, a missing value of people
+            means a list that they have not labelled, and a missing value of the judge
+            is an error.
+        fix_missing: The advice of the error about missing values. If it is passed,
+            missing values of people are also errors, unless `undefined` is passed.
 
     Raises:
         ValueError: if the judge lacks a record that people have.
@@ -148,8 +150,9 @@ def judged_records(
         record.keys for record in records if record.keys not in judge_records
     ]:
         raise ValueError(
-            f"judge lacks {list_values.listing(missing)}, which human holds; it has "
-            f"{list_values.listing(list(judge_records))}: pass the same systems and metrics"
+            f"judge lacks {list_values.listing(missing)}, which human holds; judge has "
+            f"{list_values.listing(list(judge_records))}, so pass the same systems and "
+            "metrics"
         )
     return [(record, judge_records[record.keys]) for record in records]
 
@@ -160,7 +163,7 @@ def judged_lists(
     clusters: Any = None,
     undefined: types.Undefined | None = None,
 ) -> judges.JudgedLists:
-    """Joins one metric's values by people and judge; raises as `prediction_powered`."""
+    """Joins people's and judge's values of one metric; raises as `prediction_powered`."""
     choice = undefined or human.undefined or judge.undefined
     arrays: list[Arrays] = []
     for lists in (human, judge):
@@ -177,12 +180,12 @@ def beside_judge(
     clusters: Any,
     undefined: types.Undefined | None,
 ) -> tuple[Differences, np.ndarray | None]:
-    """Returns the differences by people's labels, joined to the differences by a judge's.
+    """Returns differences from people's labels, joined to those from a judge's labels.
 
     Args:
-        human: The values by people's labels, in pairs as for `Differences.of_pairs`.
+        human: The values from people's labels, in pairs as for `Differences.of_pairs`.
         by_people: The differences of `human`.
-        judge: The values by the judge's labels, in the same pairs, for more lists.
+        judge: The values from the judge's labels, in the same pairs, for more lists.
         clusters: As for `compare`.
         undefined: As for `compare`.
 
@@ -204,7 +207,7 @@ def beside_judge(
     judged, indices, numbers = _joined(
         human, judge, arrays, labelled, clusters, undefined
     )
-    # A list that does not count for the judge does not count for people.
+    # A list that does not count for the judge does not count for people either.
     weights = np.where(by_judge.weights[indices] > 0, by_people.side_weights, 0)
     differences = dataclasses.replace(by_people, side_weights=weights, judged=judged)
     return differences, None if numbers is None else numbers[indices]
@@ -221,9 +224,9 @@ def _joined(
     """Joins people's lists to the judge's lists by their ids.
 
     Args:
-        human: The values by people's labels, all of the same lists.
-        judge: The values by the judge's labels.
-        arrays: The arrays of people's lists, then of the judge's.
+        human: The values from people's labels, all of the same lists.
+        judge: The values from the judge's labels.
+        arrays: The arrays of people's lists, then the arrays of the judge's lists.
         labelled: `[labelled, columns]`, True for lists that people have labelled.
         clusters: As for `prediction_powered`.
         undefined: The choice of the call, or None.
@@ -240,15 +243,18 @@ def _joined(
             if side.ids is None or side.has_seeds:
                 problem = "is Seeds" if side.has_seeds else "has no list ids"
                 raise ValueError(
-                    f"{side.name} {problem}, but a judge is joined to people by list ids, "
-                    "with one value for each; pass a Series, a frame or a dict of ids to "
-                    "values"
+                    f"{side.name} {problem}, but people's values and a judge's are joined "
+                    "by list ids, with one value for each list; pass a Series, a frame or "
+                    "a dict from ids to values"
                 )
     people, model = human[0], judge[0]
     (values, weights, noise), (judge_values, judge_weights, judge_noise) = arrays
     indices = people.indices_in(model, "pass the judge's values of all lists")
     if weights.shape[1] != judge_weights.shape[1]:
-        raise ValueError(f"{people.name} and {model.name} have different cutoffs")
+        raise ValueError(
+            f"{people.name} and {model.name} have different cutoffs; pass values at the "
+            "same cutoffs"
+        )
     matched_weights = judge_weights[indices]
     is_other = (
         (weights > 0)

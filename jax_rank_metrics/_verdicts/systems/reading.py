@@ -1,4 +1,4 @@
-"""Values of lists as records of systems, tasks and metrics: the one reader of input.
+"""Reads per-list values in any form into records of systems, tasks and metrics.
 
 Values of one metric are a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas
 Series, or a dict of list ids to numbers. A dict of metrics, a pandas DataFrame with a
@@ -49,8 +49,8 @@ from jax_rank_metrics._verdicts.systems.seeds import Interval, iqm_interval
 T = TypeVar("T")
 # Any input that can be read; the docstring of `Systems` lists the forms.
 Values: TypeAlias = object
-# The keys that lead to values in nested dicts, such as ("web", "recall@1,5"), and the
-# levels that the keys name, such as ("task", "metric").
+# The keys that lead to values in nested dicts, such as ("web", "recall@1,5"), and what
+# each key names, such as ("task", "metric").
 Path = tuple[Hashable, ...]
 Keys = tuple[Literal["task", "system", "metric"], ...]
 # Results in nested dicts, under the same keys as the input.
@@ -62,8 +62,8 @@ FIX_MISSING = (
     "only lists that have values"
 )
 FIX_RUNS = (
-    "pass a dict of metrics to states, as evaluate gives it, or a dict of runs to such "
-    "dicts"
+    "pass a dict from metrics to states, as evaluate returns it, or a dict from runs to "
+    "such dicts"
 )
 
 
@@ -72,23 +72,23 @@ class Record:
     """The values of one metric of one system, at all of its cutoffs.
 
     Attributes:
-        name: The name of the values for errors, such as `a['new']['recall@1,5']`.
+        name: The name of the values for messages, such as `a['new']['recall@1,5']`.
         path: The keys of the task, then the key of the metric; () for values without a
             name.
         source: The values in the caller's form.
         system: The name of the system; None without one.
         ids: The ids of the lists, if the input holds them.
-        undefined: The choice that the values were measured with, if the input says so, or
-            that a caller passed.
-        state: The metric's state, if an evaluation holds it beside the values.
+        undefined: The choice that the values were measured with, if the input holds the
+            choice, or else the choice that a caller passed.
+        state: The metric's state, if an evaluation holds both the state and the values.
         is_of_metric: True if `path` ends in a metric, as in a frame, an evaluation or
             `Seeds`; False if it ends in a key of a dict.
         remarks: The remarks of an evaluation about probable mistakes.
-        signature: The signature of the metric at all cutoffs; "" if nothing holds it.
-        warned: The ids of rows of means that a warning has named; all records that are
-            read at once share the set.
+        signature: The signature of the metric at all cutoffs; "" if the input has none.
+        warned: The ids of rows of means about which a warning was given; records that
+            are read together share this set.
         fix_missing: The advice of the error about missing values, if `undefined` is None;
-            "" if missing values are lists that people have not labelled.
+            "" if a missing value means a list that people have not labelled.
     """
 
     name: str
@@ -108,22 +108,23 @@ class Record:
     def lists(self) -> ListValues:
         """The values in NumPy, which are read once.
 
-        A missing value (NaN, None, NA, null) is an undefined list.
+        A missing value (NaN, None, NA, null) makes its list undefined.
 
         Raises:
             TypeError: if values are traced, are not numbers, or are a state.
             ValueError: if values have neither one axis nor two; if ids repeat, or if there
-                are more or fewer ids than lists; if values are missing, and there is no
-                choice of `undefined`.
+                are more or fewer ids than lists; if values are missing, and `undefined`
+                is None.
         """
         name, source, undefined = self.name, self.source, self.undefined
         if isinstance(source, ListValues):
-            # `Seeds` have read their values already. Only the name for errors and
+            # `Seeds` have read their values already, so only the name for messages and
             # `undefined` may change.
             return dataclasses.replace(
                 source, name=name, undefined=undefined or source.undefined
             )
-        # JAX would sort the keys of a dict, and cannot if ids are numbers and strings.
+        # JAX would sort the keys of a dict, which fails if some ids are numbers and
+        # some are strings.
         leaves = source.values() if is_by_list(source) else jax.tree.leaves(source)
         if any(isinstance(leaf, Tracer) for leaf in leaves):
             raise TypeError(
@@ -172,10 +173,10 @@ class Record:
 
     @property
     def is_on_this_host(self) -> bool:
-        """True if `lists` can be read here: no state, and no part lies on other hosts."""
+        """True if `lists` can be read here: not a state, and no part is on other hosts."""
         source = self.source
         if isinstance(source, PerList):
-            # An evaluation has padding, which has no ids, until it is gathered.
+            # Until an evaluation is gathered, it has padding without ids.
             is_whole = self.ids is None or not is_spread(source.weights)
             return is_whole and inputs.is_readable(source.weights)
         return not isinstance(source, State | on_host.Estimate | PredictionPowered)
@@ -187,7 +188,7 @@ class Record:
 
     @property
     def task(self) -> Hashable:
-        """The key of the task; None without tasks, a tuple if there are several keys."""
+        """The key of the task; None without tasks, a tuple if tasks have several keys."""
         tasks = self.path[:-1]
         return tasks[0] if len(tasks) == 1 else tasks or None
 
@@ -197,12 +198,12 @@ class Record:
         return str(self.path[-1]) if self.path and self.path[-1] is not None else None
 
     def named(self, keys: Keys) -> "Record":
-        """Returns the record with names for the keys of `path`, outermost first.
+        """Returns the record after assigning names to the keys of `path`, outermost first.
 
-        If `path` has more keys than there are names, the extra keys before the last one are
-        tasks, too; if it has fewer, the last names are left out. So ("system", "metric")
-        names the keys of {"new": {"mrr": values}}, {"new": {"web": {"mrr": values}}} and
-        {"new": values}.
+        If `path` has more keys than there are names, the extra keys before the last key
+        are also tasks; if it has fewer keys, the last names are not used. So ("system",
+        "metric") names the keys of {"new": {"mrr": values}}, {"new": {"web": {"mrr":
+        values}}} and {"new": values}.
 
         >>> record = Record("a['web']['new']['mrr']", ("web", "new", "mrr"), [0.5])
         >>> record.named(("task", "system", "metric")).keys
@@ -219,7 +220,7 @@ class Record:
         return dataclasses.replace(self, system=system, path=(*task_keys, *metric_keys))
 
     def labels(self) -> list[str | None]:
-        """Names the metric at each cutoff: `["recall@1", "recall@5"]`."""
+        """Returns the name of the metric at each cutoff: `["recall@1", "recall@5"]`."""
         if not self.lists.has_cutoffs:
             return [self.metric]
         return [*cutoff_names(self.metric or "", self.lists.weights.shape[1])]
@@ -278,16 +279,17 @@ def _array(name: str, values: object) -> tuple[np.ndarray, bool]:
     return array, has_cutoffs
 
 
-# The ids of rows that tools write below a table; gdeval writes "amean".
+# Ids of the rows of means that tools write below a table; gdeval writes "amean".
 _MEANS = ("all", "amean", "mean", "average")
 
 
 def _are_means(
     name: str, ids: list[Any], array: np.ndarray, warned: set[Hashable]
 ) -> np.ndarray:
-    """Returns True for lists that are means of the others, by id and value, `[lists]`.
+    """Returns True for rows that are means of the other lists, `[lists]`.
 
-    Warns of the first of them, unless its id is in `warned`, and adds the id there.
+    Their id and their value tell. Warns about the first such row, unless its id is in
+    `warned`, and adds its id to `warned`.
 
     Raises:
         ValueError: if a list has the id of a mean, but not its value.
@@ -297,7 +299,8 @@ def _are_means(
     if not are_means.any():
         return are_means
     values = array[~are_means]
-    # Some tools leave undefined lists out of the mean, others count them as 0; try both.
+    # Some tools leave undefined lists out of the mean, and others count them as 0, so
+    # try both.
     count = np.maximum((~np.isnan(values)).sum(0), 1), max(len(values), 1)
     means = [np.nansum(values, 0) / number for number in count]
     for index in np.flatnonzero(are_means):
@@ -305,39 +308,41 @@ def _are_means(
         if not len(values) or not any(is_close):
             raise ValueError(
                 f"{name} has the list {ids[index]!r} with {array[index].tolist()}, which "
-                "is not the mean of the others; leave it out, or rename it if it is a list"
+                "is not the mean of the others; leave that row out, or rename it if it is a "
+                "list"
             )
     first = ids[int(np.argmax(are_means))]
     if first not in warned:
         warned.add(first)
-        messages.warn(f"the row {first!r} is the mean of the others, and left out")
+        messages.warn(f"the row {first!r} is the mean of the others, so it is left out")
     return are_means
 
 
-Metrics = dict[Path, Record]  # of one system, by the keys that lead to each metric
+Metrics = dict[Path, Record]  # of one system: from the path of each metric to its record
 
 
 class Systems:
     """The per-list values of systems, read once from any form.
 
-    `compare`, `leaderboard`, `table`, `to_frame` and the plots read their values in this
-    way. They also take a `Systems`, so that ids are checked and values are converted only
-    once for all of them.
+    `compare`, `leaderboard`, `table`, `to_frame` and the plots read values in this way.
+    If you pass a `Systems` to several of them, ids are checked and values are converted
+    only once.
 
-    It is a collection of records, one for each system, task and metric, with the attributes
-    `system`, `task` and `metric`, and `lists`, the values in NumPy.
+    It is a collection of records, one for each system, task and metric. A record has
+    the attributes `system`, `task`, `metric` and `lists` (the values in NumPy).
 
     Args:
-        values: A dict of systems to values of one metric; to dicts of metrics to such
-            values; or to dicts of tasks to such dicts. Values of one metric are a
-            `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of
-            list ids to numbers, `Seeds` of these, or a state, which gives means only. Two
-            forms can replace a dict of metrics: an `Evaluation`, as `evaluate_users`
-            returns it; and a pandas or polars frame with a column for each metric, and
-            the list ids in its index or in a column called list, query, qid, user or the
-            like. If all keys of a dict are names of metrics, it holds a single system.
-        tasks_first: True if the keys of tasks come before the keys of systems, as in tables
-            of several collections: `{task: {system: {metric: values}}}`.
+        values: A dict from systems to values of one metric; or to dicts from metrics to
+            such values; or to dicts from tasks to such dicts. Values of one metric are
+            a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series, a
+            dict from list ids to numbers, `Seeds` of these, or a state, which gives
+            only means. Two forms can replace a dict of metrics: an `Evaluation`, as
+            `evaluate_users` returns it; and a pandas or polars frame with a column for
+            each metric, and the list ids in its index or in a column called list,
+            query, qid, user or the like. If all keys of a dict are names of metrics,
+            the dict holds a single system.
+        tasks_first: True if tasks are the outer keys and systems the inner keys, as in
+            tables of several collections: `{task: {system: {metric: values}}}`.
         undefined: What a list counts as if its value is missing (NaN, None, NA, null) or
             its metric is undefined: "zero", "one", or "skip", which leaves it out. None is
             the choice that values were measured with, or else "zero"; missing values are
@@ -345,9 +350,10 @@ class Systems:
 
     Raises:
         TypeError: if values are traced, or are not numbers.
-        ValueError: if values have neither one axis nor two; if ids repeat, or are more or
-            fewer than lists; if values are missing without `undefined`; if a dict is empty,
-            or maps names of metrics to numbers, which are means.
+        ValueError: if values have neither one axis nor two; if ids repeat, or if there
+            are more or fewer ids than lists; if values are missing and `undefined` is
+            None; if a dict is empty, or maps names of metrics to single numbers, which
+            are means.
 
     >>> values = {"old": {"mrr": [0.2, 0.5], "recall@1,5": [[0, 1], [0, 1]]},
     ...           "new": {"mrr": [0.4, 0.6], "recall@1,5": [[0, 1], [1, 1]]}}
@@ -376,7 +382,7 @@ class Systems:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "Systems":
-        """Makes a `Systems` of records that have been read."""
+        """Makes a `Systems` from records that have been read."""
         systems = cls.__new__(cls)
         systems.records = tuple(records)
         return systems
@@ -409,28 +415,28 @@ class Systems:
 class Seeds:
     """The values of one system, trained several times with different random seeds.
 
-    `compare`, `table` and `leaderboard` take it as the values of a system, by itself or in
-    dicts of systems. A model of one seed may be good by luck; only several seeds show how
-    good a training procedure is. `compare` then resamples both lists and seeds, so that its
-    verdict is about the procedures, on lists like these.
+    `compare`, `table` and `leaderboard` take `Seeds` as the values of a system, alone
+    or in dicts of systems. A model from one seed may be good by luck; only several
+    seeds show how good a training procedure is. `compare` then resamples both lists and
+    seeds, so that its verdict is about the procedures, on lists like these.
 
     Args:
         runs: The values of each seed, `[seeds]`, in any form that `compare` takes for a
             system: a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series
-            or a dict of list ids to numbers; a dict of metrics to these, a DataFrame, or
-            the result of `evaluate_users`. All have the same metrics, and the same lists
-            with the same weights. Lists with ids may come in any order; lists without ids
-            are paired by position.
+            or a dict from list ids to numbers; a dict from metrics to these, a
+            DataFrame, or the result of `evaluate_users`. All seeds need the same
+            metrics, and the same lists with the same weights. Lists with ids may come
+            in any order; lists without ids are paired by position.
         undefined: As for `Systems`.
 
     Attributes:
         runs: The runs, as a tuple.
 
     Raises:
-        TypeError: if `runs` is a single run, or one of them holds no per-list values.
-        ValueError: if there is no run; if runs hold other metrics or cutoffs, other ids or
-            weights, or differ in the number of lists or in `undefined`; if values are
-            missing without `undefined`.
+        TypeError: if `runs` is a single run, or if a run holds no per-list values.
+        ValueError: if there is no run; if runs differ in metrics, cutoffs, ids,
+            weights, the number of lists or `undefined`; if values are missing and
+            `undefined` is None.
 
     References:
         Agarwal, Schwarzer, Castro, Courville & Bellemare, Deep reinforcement learning at
@@ -459,7 +465,7 @@ class Seeds:
         self.runs = tuple(runs)
         if not self.runs:
             raise ValueError("runs is empty; pass the values of each seed")
-        # {("mrr",): record, …} of every seed.
+        # For every seed, a dict {("mrr",): record, …}.
         by_run = []
         for index, run in enumerate(self.runs):
             name = f"runs[{index}]"
@@ -479,7 +485,7 @@ class Seeds:
                 record,
                 source=_joined_seeds([metrics[path].lists for metrics in by_run]),
                 is_of_metric=bool(path),
-                # An evaluation's state would cover the first seed alone.
+                # An evaluation's state would be the state of the first seed only.
                 state=None,
             )
             for path, record in first.items()
@@ -500,7 +506,7 @@ class Seeds:
         return f"Seeds({', '.join(texts)})"
 
     def mean_lists(self, undefined: types.Undefined | None = None) -> Nested[PerList]:
-        """Returns the mean over seeds of every list, as for plots of lists.
+        """Returns the mean over seeds for every list, for example for plots of lists.
 
         Args:
             undefined: What a list counts as if its metric is undefined: "zero", "one" or
@@ -509,7 +515,7 @@ class Seeds:
 
         Returns:
             A `PerList` with values `[lists]` or `[lists, cutoffs]`, in the order of the
-            first run; in dicts of metrics if runs are such dicts.
+            first run; a dict from metrics to such values if runs are dicts.
 
         Raises:
             ValueError: if `undefined` is another choice.
@@ -525,7 +531,7 @@ class Seeds:
             results[record.path] = PerList(
                 jnp.asarray(means, dtype),
                 jnp.asarray(weights, dtype),
-                # Undefined values are filled in, or their lists have no weight.
+                # Undefined values are filled in, or their lists have the weight 0.
                 jnp.ones(weights.shape, bool),
                 cutoff_weights=has_cutoffs,
             )
@@ -539,11 +545,12 @@ class Seeds:
         key: types.Key | None = None,
         undefined: types.Undefined | None = None,
     ) -> Nested[Interval | tuple[Interval, ...]]:
-        """Returns the interquartile mean of the scores of seeds, with its interval.
+        """Returns the interquartile mean of the seeds' scores, with its interval.
 
-        The score of a seed is its mean over lists. A quarter of the seeds, rounded down,
-        is left out on either side, so that one failed run does not decide; three seeds are
-        all kept. It is rliable's `aggregate_iqm` of scores `[seeds, 1]`.
+        The score of a seed is its mean over lists. A quarter of the seeds, rounded
+        down, is left out at each end, so that one failed run does not dominate; of
+        three seeds, none is left out. The result agrees with rliable's `aggregate_iqm`
+        of scores `[seeds, 1]`.
 
         Args:
             level: The probability with which the interval should cover the mean, in (0, 1).
@@ -552,10 +559,10 @@ class Seeds:
             undefined: As for `mean_lists`.
 
         Returns:
-            An `Interval`, the percentile interval of the bootstrap over seeds; a tuple of
-            them if there are cutoffs; in dicts of metrics if runs are such dicts. It holds
-            for these lists alone, and is too narrow for fewer than ten seeds or so. For a
-            single seed, it is −inf to inf.
+            An `Interval`, the percentile interval of the bootstrap over seeds; a tuple
+            of intervals if there are cutoffs; a dict from metrics to these if runs are
+            dicts. The interval does not allow for other lists, and is too narrow for
+            fewer than ten seeds or so. For a single seed, the interval is −inf to inf.
 
         Raises:
             ValueError: if an option is out of its range.
@@ -563,7 +570,8 @@ class Seeds:
         level = intervals.checked_level(level)
         samples = inputs.positive_integer("samples", samples)
         key = random.key(0) if key is None else inputs.prng_key(key)
-        # Draw once for all metrics, so that their resamples hold the same seeds.
+        # Draw once for all metrics, so that resamples of all metrics have the same
+        # seeds.
         counts = resample.draws_of_seeds(len(self), samples, key)
         inputs.check_undefined(undefined)
         results: dict[Path, Interval | tuple[Interval, ...]] = {}
@@ -580,7 +588,7 @@ class Seeds:
 
 
 def _joined_seeds(runs: list[ListValues]) -> ListValues:
-    """Joins the values of one metric of all seeds, in the order of the first seed."""
+    """Joins one metric's values of all seeds, with lists in the order of the first seed."""
     first = runs[0]
     for lists in runs:
         if (lists.ids is None) != (first.ids is None):
@@ -590,7 +598,10 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
             )
         shapes = {run.weights.shape[1:] for run in (first, lists)}
         if len(shapes) > 1 or first.has_cutoffs != lists.has_cutoffs:
-            raise ValueError(f"{first.name} and {lists.name} have different cutoffs")
+            raise ValueError(
+                f"{first.name} and {lists.name} have different cutoffs; pass values at the "
+                "same cutoffs"
+            )
     undefined = common_undefined((run.name, run.undefined) for run in runs)
     in_order = in_one_order(runs)
     for lists in in_order:
@@ -601,7 +612,7 @@ def _joined_seeds(runs: list[ListValues]) -> ListValues:
         # [seeds, lists, cutoffs], of [1, lists, cutoffs] each.
         values=np.concatenate([run.values for run in in_order]),
         defined=np.concatenate([run.defined for run in in_order]),
-        # The coarsest dtype says how far rounding reaches.
+        # The coarsest dtype determines how large rounding errors are.
         dtype=min((run.dtype for run in runs), key=lambda dtype: dtype.itemsize),
         undefined=undefined,
         has_seeds=True,
@@ -619,22 +630,23 @@ def read(
     """Returns the records of all systems, tasks and metrics.
 
     Args:
-        tree: `Systems`, whose records have been read; or values in any form that this
-            module's docstring lists, or dicts of them.
+        tree: `Systems`, whose records have been read already; or values in any form
+            that this module's docstring lists, or dicts of such values.
         name: The name of the argument, for messages.
-        keys: The levels that the keys of nested dicts name; see `Record.named`. None
-            guesses from the depth of dicts: {"map": values} has neither systems nor tasks,
-            {"new": {"map": values}} has systems, and {"web": {"new": {"map": values}}} has
-            both.
-        undefined: The choice for undefined and missing values; None is the choice that
-            the values hold.
+        keys: What the keys of nested dicts name, level by level; see `Record.named`.
+            None infers it from the depth of dicts: {"map": values} has neither systems
+            nor tasks, {"new": {"map": values}} has systems, and {"web": {"new": {"map":
+            values}}} has systems and tasks.
+        undefined: The choice for undefined and missing values; None takes the choice
+            that the values hold.
         fix_missing: See `Record`.
 
     Raises:
         ValueError: if a dict or a frame is empty, or if a dict maps names of metrics to
             single numbers, which are means.
-        TypeError: if a dict holds None or text in place of values; without `keys`, if
-            values have no name, or if dicts are nested deeper, or some less deep.
+        TypeError: if a dict holds None or text instead of values. If `keys` is None,
+            also if values have no name, if dicts are nested deeper than described, or
+            if depths differ.
     """
     if isinstance(tree, Systems):
         return [_with(record, undefined) for record in tree]
@@ -647,7 +659,8 @@ def read(
         keys = ("system", "metric")
     if keys is not None:
         return [record.named(keys) for record in records]
-    # If any path has three keys, all first keys are tasks, which may differ in depth.
+    # If any path has three keys, the first keys of all paths are tasks. Tasks may
+    # differ in depth.
     num_tasks = int(max(len(record.path) for record in records) > 2)
     results = []
     by_task = itertools.groupby(records, lambda record: record.path[:num_tasks])
@@ -673,7 +686,7 @@ def _with(
 ) -> Record:
     """Returns a record with the caller's choice for undefined and missing values."""
     if undefined is not None:
-        # The state was made with another choice, so drop it.
+        # The state was made with another choice, so drop the state.
         return dataclasses.replace(record, undefined=undefined, state=None)
     if fix_missing == FIX_MISSING:
         return record
@@ -681,7 +694,7 @@ def _with(
 
 
 def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
-    """Yields the records of any input but `Systems`, each with all keys that lead to it.
+    """Yields the records of any input except `Systems`, with all keys as their paths.
 
     Args:
         tree: As for `read`.
@@ -713,7 +726,8 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
             )
     elif isinstance(tree, StatesByName):
         for metric in dict.fromkeys((*tree, *tree.lists)):
-            # Read the lists of a metric if there are any, and its state otherwise.
+            # Read the lists of a metric if the evaluation has them, and otherwise its
+            # state.
             state = tree.get(metric)
             yield record(
                 (*path, metric),
@@ -736,7 +750,8 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
         )
     elif is_frame:
         for key, column in tree.items():
-            # Columns of three levels are (task, system, metric); paths begin with systems.
+            # Columns with three levels are (task, system, metric), but paths begin with
+            # systems.
             keys = key if isinstance(key, tuple) else (key,)
             keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
             yield record((*path, *keys), column, ids=ids, is_of_metric=True)
@@ -758,20 +773,21 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
 
 
 def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
-    """Raises ValueError if a dict of numbers has names of metrics for keys.
+    """Raises ValueError if a dict of numbers has names of metrics as keys.
 
-    The keys must be list ids, and a single letter may be one, even the "p" of precision.
+    The keys must be list ids. A single letter may be a list id, even the "p" of
+    precision.
     """
     metrics = [key for key in values if facts.is_metric_name(key) and len(key) > 1]
     if metrics:
         raise ValueError(
             f"{label} holds one number for {listing(metrics)}, the name of a metric: a "
-            f"mean no longer holds per-list values; {FIX}, or a dict of list ids to values"
+            f"mean no longer holds per-list values; {FIX}, or a dict from list ids to values"
         )
 
 
 def by_system(records: Iterable[Record]) -> dict[Hashable, Metrics]:
-    """Groups records by system, and by the keys of the metrics within each system."""
+    """Returns a dict from systems to dicts from the paths of metrics to records."""
     systems: dict[Hashable, Metrics] = {}
     for record in records:
         systems.setdefault(record.system, {})[record.path] = record
@@ -781,7 +797,7 @@ def by_system(records: Iterable[Record]) -> dict[Hashable, Metrics]:
 def only_metric(
     metrics: Iterable[str | None], name: str, metric: str | None
 ) -> str | None:
-    """Returns the name of the metric to read from a system; None if it has no name.
+    """Returns the name of the metric to read from a system; None without a name.
 
     Args:
         metrics: The names of the system's metrics.
@@ -789,15 +805,15 @@ def only_metric(
         metric: The name that the caller passed, or None.
 
     Raises:
-        ValueError: if there are several metrics and `metric` is None, or if none is called
-            `metric`.
+        ValueError: if there are several metrics and `metric` is None, or if no metric
+            is called `metric`.
     """
     metrics = list(metrics)
-    # Values without a name are taken for any metric that is asked for.
+    # Values without a name can be used for any metric.
     matches = [held for held in metrics if metric is None or held in (metric, None)]
     if len(matches) != 1:
         raise ValueError(
-            f"{name} holds {listing(metrics)}; pass metric=, the name of one"
+            f"{name} holds {listing(metrics)}; pass metric=, the name of one of them"
         )
     return matches[0]
 
@@ -813,7 +829,7 @@ def lists_at_cutoff(record: Record) -> ListValues:
 
 
 def is_nested(values: Values) -> TypeGuard[Mapping[Any, Any]]:
-    """True for a dict whose keys lead to values: no dict of list ids, no evaluation."""
+    """True for a dict of values; not for a dict from list ids or an evaluation."""
     is_dict = isinstance(values, Mapping) and not isinstance(values, StatesByName)
     return is_dict and not is_by_list(values)
 
@@ -834,7 +850,7 @@ def is_spread(array: object) -> bool:
 
 
 def nested(results: Mapping[Path, T]) -> Nested[T]:
-    """Returns the results as nested dicts; a result with the empty path, as it is.
+    """Returns results as nested dicts, or the single result whose path is empty.
 
     >>> nested({("mine", "map"): 1, ("mine", "mrr"): 2}), nested({(): 3})
     ({'mine': {'map': 1, 'mrr': 2}}, 3)
@@ -848,7 +864,7 @@ def nested(results: Mapping[Path, T]) -> Nested[T]:
 
 
 def paths_text(paths: Iterable[Path]) -> str:
-    """Lists the metrics of a system for an error message."""
+    """Returns a text that lists the metrics of a system, for an error message."""
     if set(paths) == {()}:
         return "one array"
     return listing([path[0] if len(path) == 1 else path for path in paths])

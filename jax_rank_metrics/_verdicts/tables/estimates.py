@@ -16,16 +16,17 @@ from jax_rank_metrics._verdicts.inference.p_values import student_reach
 from jax_rank_metrics._verdicts.systems import list_values
 from jax_rank_metrics._verdicts.systems.reading import FIX_RUNS, Record, Values, read
 
-# The estimates of each run by the names of metrics and cutoffs; a single run is "".
+# A dict from runs to dicts from names, such as "recall@5", to estimates; a single run
+# is "".
 Estimates = dict[Hashable, dict[str, on_host.Estimate]]
-# These have made their choice of `undefined`.
+# These have already applied their choice of `undefined`.
 _MEANS = (*list_values.SUMMARIES, on_host.Estimate)
 
 
 def read_collections(
     results: Values, name: str = "results", undefined: Undefined | None = None
 ) -> dict[Hashable, list[Record]]:
-    """Reads the records of each collection; its key is None without collections.
+    """Reads the records of each collection; the only key is None without collections.
 
     Args:
         results: As for `table`.
@@ -67,8 +68,8 @@ def estimates(
 
     Raises:
         TypeError: if results hold anything else, such as several collections.
-        ValueError: if results are empty, a state is stacked, or two cutoffs have one name;
-            if the method does not apply to the values of a metric.
+        ValueError: if results are empty, a state is stacked, or two cutoffs have the
+            same name; if the method does not apply to the values of a metric.
     """
     collections = read_collections(results)
     if len(collections) > 1:
@@ -84,7 +85,7 @@ def estimates_of(
     inputs.option("method", method, IntervalMethod)
     level = intervals.checked_level(level)
     results: Estimates = {}
-    # The metric of each cutoff: {("new", "recall@5"): "recall@1,5"}.
+    # The metric that each cutoff belongs to: {("new", "recall@5"): "recall@1,5"}.
     owners: dict[tuple[Hashable, str], str] = {}
     for record in records:
         # Values without a name have the column "".
@@ -102,20 +103,21 @@ def estimates_of(
 
 
 def have_other_lists(records: Iterable[Record]) -> bool:
-    """True if ids or numbers of lists show that a metric has different lists in two runs.
+    """True if ids or counts show that a metric has different lists in two runs.
 
-    Only lists that count are compared, so lists that "skip" leaves out are not.
+    Only lists that count are compared, so lists that "skip" leaves out are ignored.
     """
     # Ids are compared only between runs that have them; other runs may share their lists.
     first: dict[str | None, list[Hashable]] = {}
     counts: dict[str | None, int] = {}
     for record in records:
-        # Groups have no ids, but their numbers of lists may show that lists differ.
+        # Groups have no ids, but their numbers of lists may show that their lists
+        # differ.
         count, ids = None, record.ids
         if record.is_on_this_host and not record.lists.is_ratio:
             lists = record.lists
-            # Ratios are not read: they weigh lists by the items that each system retrieved,
-            # so a list may count for one system and not for another.
+            # Skip ratios: they weigh lists by the items that each system retrieved, so
+            # a list may count for one system and not for another.
             is_counted = np.any((lists.weights > 0) & lists.is_known(), axis=1)
             count = int(is_counted.sum())
             if ids is not None:
@@ -144,7 +146,7 @@ def _at_cutoffs(
     if isinstance(source, judges.PredictionPowered):
         return _of_judge(name, source, level, method), source.has_cutoffs
     if isinstance(source, per_list.PerList) and not inputs.is_readable(source.values):
-        # Other hosts hold a part of the lists, and take part in this mean.
+        # Other hosts hold some of the lists, and take part in computing this mean.
         choice = record.undefined
         if kind is GeometricMean:
             source = source.geometric_mean(undefined=choice)
@@ -155,8 +157,8 @@ def _at_cutoffs(
             raise TypeError(f"results: {name!r} is {kind_of(source)}; {FIX_RUNS}")
         if stacked := state.stacked_shape(source):
             raise ValueError(
-                f"results: {name!r} is stacked along axes of shape {stacked}; pass reduce "
-                "of it"
+                f"results: {name!r} is stacked along axes of shape {stacked}, so it holds "
+                "several means; pass jrm.reduce of the states"
             )
         sums = on_host.HostSums.of_state(source)
     elif record.lists.has_seeds:
@@ -171,17 +173,18 @@ def _at_cutoffs(
 
 
 def _check_student(name: str, method: IntervalMethod, subject: str) -> None:
-    """Raises ValueError unless the interval is Student's t: others ignore the subject."""
+    """Raises ValueError unless the interval is Student's t, as others ignore `subject`."""
     if method not in ("auto", "t"):
         raise ValueError(
-            f"results: {name!r}: method is {method!r}, which knows no {subject}; pass 't'"
+            f"results: {name!r}: method is {method!r}, which knows no {subject}; pass "
+            "method='t'"
         )
 
 
 def _of_judge(
     name: str, means: judges.PredictionPowered, level: float, method: IntervalMethod
 ) -> list[on_host.Estimate]:
-    """Returns the mean of people and a judge at each cutoff."""
+    """Returns the mean from people's and a judge's labels at each cutoff."""
     _check_student(name, method, "judge")
     results = []
     for point in means.at_cutoffs():
@@ -199,12 +202,12 @@ def _of_seeds(
     if kind_of_mean(name) is not Mean:
         raise ValueError(
             f"results: {name!r} is a geometric mean, which has no interval over seeds; "
-            "pass the values under another name for their mean"
+            "pass the values under another name, for their arithmetic mean"
         )
     results = []
     seeds, weights = lists.filled()
     is_undefined = ~lists.defined.all(0) & (lists.weights > 0)
-    # The error over lists is computed from means over seeds, as for any other run.
+    # Compute the error over lists from means over seeds, as for any other run.
     for cutoff, w in enumerate(weights.T):
         seed_values = seeds[..., cutoff]
         means = per_list.PerList(seed_values.mean(0), w, w > 0)  # type: ignore[arg-type]

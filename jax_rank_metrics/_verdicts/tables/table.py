@@ -1,7 +1,7 @@
 """Tables of means, comparisons and leaderboards.
 
-`table` chooses the contents and the format, `sheet_of_means` fills in means, and `marks_of`
-marks the means that differ from a baseline beyond chance.
+`table` chooses the contents and the format, `sheet_of_means` fills in means, and
+`marks_of` marks the means that differ significantly from a baseline.
 """
 
 import itertools
@@ -32,7 +32,8 @@ from jax_rank_metrics._verdicts.tables import estimates
 
 Format = Literal["text", "markdown", "latex", "html", "csv", "json"]
 Rows = Literal["runs", "metrics"]
-# One baseline or several, or comparisons of runs, also by collection.
+# One baseline or several; or comparisons of runs, or a dict of them keyed by
+# collection.
 Baselines = str | Sequence[str] | Comparisons | Mapping[Any, Comparisons] | None
 # The fields of an `Estimate`, in the order of the columns of CSV.
 _FIELDS = (
@@ -49,7 +50,7 @@ class Table(str):
     _html: str | None = None
 
     def __repr__(self) -> str:
-        """The text itself, so that a session shows the table without `print`."""
+        """The text itself, so that a Python session shows the table without `print`."""
         return str(self)
 
     def _repr_html_(self) -> str | None:
@@ -79,81 +80,88 @@ def table(
     For runs and metrics, a cell is the mean and its interval, `0.725 [0.284, 1.166]`. The
     interval may reach beyond the values that a metric can have. The best mean of a metric
     is bold, or has a `*` in text: the highest, or the lowest if lower values are better, as
-    for `arp` and `fall_out`. No mean is the best for counts such as `num_retrieved` and for
-    popularity, if ids show that the lists of runs differ, or if states have different
-    numbers of lists, as groups do. Runs that print the same number share the mark. Neither
-    the mark nor two intervals show that a difference is more than chance: the runs saw the
-    same lists, so test the difference of each list. Pass `compare` to do so, which marks
-    the differences that it finds with `†`; the note names the test. Below the means, the
-    note has the numbers of lists, and the effective number if their weights differ.
+    for `arp` and `fall_out`. No mean is marked for popularity and for counts such as
+    `num_retrieved`, if ids show that the lists of runs differ, or if states have
+    different numbers of lists, as groups do. Runs that print the same number share the
+    mark. Neither the mark nor two intervals show that a difference is more than chance:
+    the runs saw the same lists, so the differences in each list have to be tested. Pass
+    `compare` to test them: means that differ significantly get a `†`, and the note
+    names the test. The note below the means has the numbers of lists, and the effective
+    number if their weights differ.
 
     For comparisons, a row is the difference and its interval, p, Cohen's d, wins, ties and
-    losses; with `Seeds`, also the probability that a run of b is better than a run of a. A
-    p that random samples cannot make smaller is printed as `≤ 1e-05`. For a leaderboard, a
-    row is a system, the group of systems that cannot be told apart from it, its rank and
-    its mean with their intervals, and the probability that it is first.
+    losses; with `Seeds`, also the probability that a run of b is better than a run of
+    a. The smallest p that random samples can give is printed as `≤ 1e-05`. For a
+    leaderboard, a row holds a system, the groups of systems that cannot be told apart,
+    the rank and the mean with their intervals, and the probability that the system is
+    first.
 
     Args:
-        results: A dict of runs to the results of `evaluate`, `measure` or
-            `evaluate_users`, or the result of one run. Values of a metric are a state, a
-            `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series, a dict of
-            list ids to numbers, `Seeds`, or a result of `prediction_powered`; a run may
-            be a pandas DataFrame with a column for each metric. Each cutoff of a metric
-            has its own mean in the table, under the name that `compute(…, flat=True)` gives
-            it. Several collections, `{collection: {run: {metric: …}}}`, stand side by side.
-            Or `Systems`, whose tasks are collections; or the result of `compare` or
+        results: A dict from runs to the results of `evaluate`, `measure` or
+            `evaluate_users`, or the result of one run. Values of a metric are a state,
+            a `PerList`, an array `[lists]` or `[lists, cutoffs]`, a pandas Series, a
+            dict from list ids to numbers, `Seeds`, or a result of `prediction_powered`;
+            a run may be a pandas DataFrame with a column for each metric. Each cutoff
+            of a metric has its own mean in the table, under the name that it has in
+            `compute(…, flat=True)`. Several collections,
+            `{collection: {run: {metric: …}}}`, are shown side by side. Or pass
+            `Systems`, whose tasks are collections; or the result of `compare` or
             `leaderboard`.
-        compare: The name of the run with which the others are compared, by the defaults
-            of `compare`; runs must then hold the values of every list, as `measure` gives
-            them. Or a list of several such baselines: each gets a capital letter, which
-            marks the means that differ from the baseline's. Or the result of `jrm.compare`
-            for the runs of this table, with any options; if it compares all pairs, each
-            run gets a capital letter. For several collections, a dict of such results by
-            collection. Their means and numbers of lists must agree with the table.
+        compare: The name of the baseline, with which the other runs are compared by the
+            defaults of `jrm.compare`; runs must then hold the values of every list, as
+            `measure` returns them. Or a list of several baselines: each gets a capital
+            letter, which marks the means that differ from the baseline's mean. Or the
+            result of `jrm.compare` for the runs of this table, with any options; if it
+            compares all pairs, each run gets a capital letter. For several collections,
+            a dict from collections to such results. The means and numbers of lists of
+            the comparisons must agree with the table.
         format: "text", "markdown", "latex" (with the rules of the LaTeX package booktabs
             and numbers aligned at the point; the note is as wide as the table), "html",
-            "csv" or "json". Names are escaped as the format requires. CSV has a line for
-            each mean, comparison or system, with all fields and digits; JSON the same
-            records, with null for numbers that are not finite, or the dict of a
-            leaderboard.
+            "csv" or "json". Names are escaped as the format requires. CSV has a line
+            for each mean, comparison or system, with all fields and digits. JSON has
+            the same records, with null for numbers that are not finite; for a
+            leaderboard it has the dict of `to_dict`.
         level: The probability with which the intervals should cover the mean, in (0, 1).
             Comparisons and leaderboards have a level of their own.
         method: The method of the intervals, see `Mean.confidence_interval`.
         digits: Number of digits of means and differences after the point.
-        lower: Names of further metrics whose lower values are better, as the table
-            writes them or without their cutoff; or True for all.
+        lower: Names of further metrics for which lower is better, as in the table or
+            without their cutoff; or True for all.
         rows: "runs" for a row per run, "metrics" for a row per metric. None is "runs" for
             a dict of runs, and "metrics" for the result of a single run.
-        caption: LaTeX of a caption; it makes the table a float, in a `table` environment.
-        label: The label by which LaTeX refers to the table; it makes a float, too.
+        caption: The caption, in LaTeX; with it, the table becomes a float, in a `table`
+            environment.
+        label: The label by which LaTeX refers to the table; it also makes the table a
+            float.
         signatures: The signature of each metric by its name, such as `evaluation.signature`
-            or the result of `joined.signature(metrics)`. They stand below the table, and
-            in the records of CSV and JSON. None leaves them out.
+            or the result of `joined.signature(metrics)`. Signatures are written below
+            the table, and in the records of CSV and JSON. None leaves them out.
         undefined: What a list counts as if its value is missing (NaN, None, NA, null) or
             its metric is undefined: "zero", "one", or "skip", which leaves it out. None is
             the choice that values were measured with, or else "zero"; missing values are
             then an error.
-        intervals: True to show intervals beside the means of runs; CSV and JSON hold them
-            in any case.
-        stars: Levels such as `(0.05, 0.01)`: a mean that differs from the baseline has a
-            `†` for each level that its corrected p does not exceed. Empty is a single
+        intervals: If True, intervals are shown beside the means of runs; CSV and JSON
+            have them in any case.
+        stars: Levels such as `(0.05, 0.01)`: a mean that differs from the baseline gets
+            a `†` for each level that is at least its corrected p. Empty is a single
             level, 1 − the level of the comparison.
-        names: Headings of metrics, by their names in the table, as in
-            `{"ndcg@10": "nDCG@10"}`; CSV and JSON keep the names.
+        names: A dict from names of metrics in the table to headings, as in
+            `{"ndcg@10": "nDCG@10"}`; CSV and JSON keep the original names.
 
     Returns:
-        A string, which notebooks show as a table.
+        A string; notebooks show it as a table.
 
     Raises:
         TypeError: if results hold anything else, or if `compare` needs per-list values and
             runs hold states.
-        ValueError: if values are missing without `undefined`, or it is passed for means; if
-            a state is stacked, an option is unknown, or `lower` names no metric; if the
-            method is "wilson" and a metric is not 0 or 1 in every list; if `compare` names
-            no run, or is of other runs, metrics or values; if there is a caption or a
-            label, and the format is not "latex"; if no metric of the table has a signature,
-            or signatures have another `undefined`; if `names` holds an unknown metric; if
-            stars have no single baseline.
+        ValueError: if values are missing and `undefined` is None, or if `undefined` is
+            passed for means; if a state is stacked, an option is unknown, or `lower`
+            names no metric; if the method is "wilson" and a metric is not 0 or 1 in
+            every list; if `compare` names no run, or holds comparisons of other runs,
+            metrics or values; if there is a caption or a label, but the format is not
+            "latex"; if no metric of the table has a signature, or signatures have
+            another `undefined`; if `names` holds an unknown metric; if `stars` is
+            passed without a single baseline.
 
     >>> bm25 = {"q1": 0.1, "q2": 0.9, "q3": 0.2, "q4": 0.3, "q5": 0.2, "q6": 0.1}
     >>> mine = {"q1": 0.6, "q2": 1.0, "q3": 0.5, "q4": 0.9, "q5": 0.5, "q6": 0.2}
@@ -177,7 +185,10 @@ def table(
     if isinstance(digits, bool) or not isinstance(digits, int) or digits < 0:
         raise ValueError(f"digits is {digits!r}; pass an int of at least 0")
     if format != "latex" and (caption is not None or label is not None):
-        raise ValueError(f"caption and label are for LaTeX, and format is {format!r}")
+        raise ValueError(
+            f"caption and label are for LaTeX, but format is {format!r}; pass "
+            "format='latex', or leave them out"
+        )
     if isinstance(results, Comparison):
         results = Comparisons([results])
     is_of_means = not isinstance(results, standings.Leaderboard | Comparisons)
@@ -190,7 +201,8 @@ def table(
     }.items():
         if value is not None and not is_of_means:
             raise ValueError(
-                f"{option} is for the results of runs, but results is {kind_of(results)}"
+                f"{option} is for the results of runs, but results is {kind_of(results)}; "
+                "leave that option out"
             )
     if isinstance(results, standings.Leaderboard):
         sheet = results._sheet(digits)
@@ -219,7 +231,7 @@ def table(
         if said != {undefined}:
             raise ValueError(
                 f"undefined is {undefined!r}, but signatures say {' and '.join(said)}; "
-                "leave one of them out"
+                "leave undefined or signatures out"
             )
     if signatures:
         sheet = sheet.with_signatures(cutoff_names.by_label(signatures))
@@ -227,9 +239,9 @@ def table(
     sheet = sheet.on_one_line()
     if format == "latex":
         return Table(sheets.as_latex(sheet, caption, label))
-    # A notebook shows HTML, even if the text is Markdown.
+    # A notebook shows HTML, even for text in Markdown.
     text = Table(_WRITERS[format](sheet))
-    # Show CSV and JSON as text, because they are for files.
+    # A notebook shows CSV and JSON as text, because they are for files.
     text._html = None if format in ("csv", "json") else sheets.as_html(sheet)
     return text
 
@@ -247,9 +259,9 @@ class Marks(NamedTuple):
     """The marks of cells, and their legend.
 
     Attributes:
-        of_cells: The marks of each run and metric that has any.
-        letters: The letter of each run that others are compared with, for several
-            baselines or all pairs.
+        of_cells: A dict from run and metric to marks, for cells that have marks.
+        letters: The letter of each run with which other runs are compared, if there are
+            several baselines or all pairs.
         legend: The meaning of the marks; "" if nothing is compared.
     """
 
@@ -262,7 +274,7 @@ NO_MARKS = Marks({}, {}, "")
 
 
 class _Collection(NamedTuple):
-    """The means of a collection of lists; its name is "" without collections."""
+    """The means of a collection of lists; `name` is "" without collections."""
 
     name: str
     runs: estimates.Estimates
@@ -299,7 +311,8 @@ def sheet_of_means(
 
     Args:
         results: The results of runs, of one run, or of several collections.
-        compare: One baseline or several, or comparisons of runs, also by collection.
+        compare: One baseline or several; or comparisons of runs, or a dict of them
+            keyed by collection.
         level: The level of the intervals.
         method: The method of the intervals.
         digits: Number of digits after the point.
@@ -307,7 +320,7 @@ def sheet_of_means(
         by_run: True for a row per run, False for a row per metric; None is True for a dict
             of runs.
         undefined: The choice for undefined and missing values.
-        intervals: True to show intervals beside means.
+        intervals: True if intervals are shown beside means.
         stars: The levels of marks.
     """
     stars = sorted(
@@ -324,15 +337,18 @@ def sheet_of_means(
         baselines = compare
     if baselines.keys() - by_collection:
         raise ValueError(
-            f"compare holds {listing(list(baselines))}; pass the comparisons of each "
-            f"collection: {listing(list(by_collection))}"
+            f"compare holds {listing(list(baselines))}, but results hold collections; pass "
+            "a dict with the comparisons of each collection: "
+            f"{listing(list(by_collection))}"
         )
     are_of_pairs = any(
         is_of_names(side) or (isinstance(side, Comparisons) and side.are_of_pairs)
         for side in baselines.values()
     )
     if stars and (compare is None or are_of_pairs):
-        raise ValueError("stars are for one baseline; pass its name as compare")
+        raise ValueError(
+            "stars are for one baseline; pass the name of the baseline as compare"
+        )
     means = {
         name: estimates.estimates_of(records, level, method)
         for name, records in by_collection.items()
@@ -397,7 +413,8 @@ def sheet_of_means(
 def _zero_counts(record: reading.Record) -> tuple[int, int]:
     """Returns how many lists are undefined and count as 0, and how many lists count.
 
-    For a state, the first is an upper bound: it does not say if undefined lists count.
+    For a state, the first number is an upper bound, because a state does not tell
+    whether undefined lists count.
     """
     if record.is_on_this_host:
         return record.lists.zero_counts()
@@ -417,7 +434,7 @@ def _best(
     for metric in metrics:
         means = [run[metric].mean for run in runs.values() if metric in run]
         lower_is_better = directions.is_lower_better((metric,), lower)
-        # If any mean is NaN or infinite, the best is not known.
+        # If any mean is NaN or infinite, the best mean is not known.
         is_known = bool(means) and all(map(math.isfinite, means))
         if len(runs) > 1 and is_known and lower_is_better is not None:
             # Compare printed numbers, so that runs with the same number share the mark.
@@ -431,7 +448,7 @@ def _note(collections: Iterable[_Collection], level: types.Number | None) -> str
 
     def span(numbers: Iterable[float], digits: int = 0) -> str:
         texts = dict.fromkeys(f"{number:.{digits}f}" for number in sorted(set(numbers)))
-        # Numbers that are printed the same count once: "9.0", not "9.0 to 9.0".
+        # Numbers that are printed the same are written once: "9.0", not "9.0 to 9.0".
         smallest, *larger = texts
         return f"{smallest} to {larger[-1]}" if larger else smallest
 
@@ -495,16 +512,17 @@ def marks_of(
 
     Args:
         records: The values of all runs.
-        means: The means of each run, by the names of metrics and cutoffs.
+        means: A dict from runs to dicts from names, such as "recall@5", to means.
         comparisons: The name of the baseline, a list of such names, or the result of
             `compare`; None for no marks.
         names: The names of the runs of all collections. Each run gets a letter, unless
-            only some runs are baselines; then only the baselines do.
-        of_pairs: True if runs are compared with several others, in any collection.
-        stars: The levels that add a mark each; empty for the level of the comparisons.
+            only some runs are baselines; then only the baselines get letters.
+        of_pairs: True if, in any collection, runs are compared with several others.
+        stars: The levels, each of which adds a mark; empty for the level of the
+            comparisons.
 
     Raises:
-        ValueError: if there is no such baseline, or if the comparisons are of other runs,
+        ValueError: if there is no such baseline, or if the comparisons hold other runs,
             metrics or values.
         TypeError: if `comparisons` is anything else, or if runs that have to be compared
             hold states.
@@ -520,9 +538,10 @@ def marks_of(
     if not isinstance(comparisons, Comparisons):
         raise TypeError(
             f"compare is {kind_of(comparisons)}; pass the name of the baseline, a list of "
-            "several, or the result of jrm.compare with a dict of runs"
+            "several names, or the result of jrm.compare with a dict of runs"
         )
-    # Keys are (("old", "new"), "mrr") for pairs, ("new", "mrr") for a single baseline.
+    # Keys are (("old", "new"), "mrr") for pairs, and ("new", "mrr") for a single
+    # baseline.
     in_table: dict[tuple[Any, str], Comparison] = {}
     for row in comparisons:
         sides: list[Any] = [row.baseline, row.system] if of_pairs else [row.system]
@@ -547,7 +566,7 @@ def marks_of(
         baseline = _baseline_of(means, in_table)
         for (run, metric), comparison in in_table.items():
             _check_values(comparison, metric, baseline, run, means)
-    # The baseline of the comparisons may be missing in the table.
+    # The baseline of the comparisons may be absent from the table.
     baseline = baseline or "the baseline"
     differing = {
         cell: DAGGER
@@ -563,11 +582,11 @@ def marks_of(
 def _baseline_of(
     means: estimates.Estimates, comparisons: Mapping[tuple[Any, str], Comparison]
 ) -> Hashable:
-    """Returns the run that all others are compared with; None if it is not in the table.
+    """Returns the run with which all others are compared; None if the table lacks it.
 
     It is the only run without a comparison.
     """
-    # If two runs have no comparison, either may be the baseline.
+    # If two runs have no comparison, either of them may be the baseline.
     compared = {run for run, _ in comparisons}
     baseline, *further = [run for run in means if run not in compared] or [None]
     if baseline is None or further:
@@ -583,9 +602,9 @@ def _check_values(
     b: Hashable,
     means: estimates.Estimates,
 ) -> None:
-    """Raises ValueError if a comparison is of other values than the table.
+    """Raises ValueError if a comparison and the table have different values.
 
-    Lists in which a metric is undefined may count in one of them and not in the other.
+    Lists in which a metric is undefined may count in only one of the two.
 
     Args:
         comparison: The comparison of run b with run a.
@@ -596,7 +615,7 @@ def _check_values(
     """
     sides = [means[run][metric] for run in (a, b) if run is not None]
     undefined = sum(mean.undefined for mean in sides)
-    # A list that only one of two ratios weighs is no win, tie or loss.
+    # A list that has a weight in only one of two ratios is not a win, tie or loss.
     paired = comparison.ties + (comparison.wins or 0) + (comparison.losses or 0)
     is_other = any(
         paired > mean.lists + mean.undefined
@@ -609,8 +628,9 @@ def _check_values(
             f"compare holds a comparison of {b!r} in {metric!r} over {comparison.lists} "
             f"lists, but the results are of {numbers}; {_SAME_VALUES}"
         )
-    # The difference of means need not be the compared difference: for a geometric mean,
-    # `compare` takes differences of values, and with a judge, differences have their own λ.
+    # The difference of means may differ from the compared difference: for a geometric
+    # mean, `compare` takes differences of values, and with a judge, differences have
+    # their own λ.
     has_judge = comparison.judge is not None
     if a is None or undefined or has_judge or kind_of_mean(metric) is not Mean:
         return
@@ -650,7 +670,7 @@ def _with_baselines(
             raise TypeError(
                 f"compare={baselines[0]!r} needs the values of every list, but "
                 f"{record.name} is a {type(record.source).__name__}; pass what `measure` "
-                "returns, or the result of jrm.compare"
+                "returns as results, or pass the result of jrm.compare as compare"
             )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "lower is better")  # the table warns itself
@@ -665,7 +685,7 @@ def _marks_of_pairs(
     marks: dict[tuple[Hashable, str], str] = {}
     for (pair, metric), comparison in comparisons.items():
         if is_significant(comparison):
-            # A one-sided question was not asked for the pair in the other order.
+            # A one-sided comparison says nothing about the pair in the other order.
             is_mutual = comparison.alternative == "two-sided"
             for opponent, run in (pair, pair[::-1])[: 1 + is_mutual]:
                 cell = run, metric
@@ -679,13 +699,14 @@ def _marks_of_pairs(
 def _letter(index: int) -> str:
     """Returns A to Z, then a to z, and further characters of Unicode.
 
-    Small letters of a leaderboard mean the opposite: systems that cannot be told apart.
+    A leaderboard uses small letters for the opposite: systems that cannot be told
+    apart.
     """
     return chr(ord("A") + index) if index < 26 else chr(ord("a") + index - 26)
 
 
 def _relation(comparisons: Mapping[Any, Comparison], baseline: Hashable) -> str:
-    """Returns the meaning of a mark, such as `differs from bm25`."""
+    """Returns what a mark means, such as `differs from bm25`."""
     comparison, *_ = comparisons.values()
     margin = "" if comparison.margin is None else f"{comparison.margin:g}"
     relation = {

@@ -1,4 +1,4 @@
-"""Results as pandas frames, a row for each list or record."""
+"""Results as pandas frames, with a row for each list or record."""
 
 import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -25,41 +25,42 @@ if TYPE_CHECKING:
 
 
 def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.DataFrame":
-    """Returns results as a pandas DataFrame, a row for each list or record.
+    """Returns results as a pandas DataFrame, with a row for each list or record.
 
     Per-list values have a column for each metric and cutoff, with the names of
-    `compute(…, flat=True)`. They are NaN for lists in which the metric is undefined, no
-    matter how such lists count in means. For `Seeds`, they are means over seeds. Lists that
-    do not count, such as lists without items, stay: a frame holds neither weights nor
-    `undefined`. Tasks become a level of the index, because each has its own lists. Systems
-    that share no list, such as the groups of `Evaluation.by`, are treated as tasks; other
-    systems become a level of the columns.
+    `compute(…, flat=True)`. Values are NaN for lists in which the metric is undefined,
+    however such lists count in means. For `Seeds`, values are means over seeds. Lists
+    that do not count, such as lists without items, stay in the frame, because it holds
+    neither weights nor `undefined`. Tasks become a level of the index, because each has
+    its own lists. Systems that share no list, such as the groups of `Evaluation.by`,
+    are treated as tasks; other systems become a level of the columns.
 
-    There is a row for each system of a leaderboard, for each comparison, and for each mean
-    of a state, with the fields of `table(…, format="csv")`. Means of people and a judge
-    have a row each, with the attributes of `PredictionPowered`.
+    A leaderboard has a row for each system, comparisons have a row each, and states
+    have a row for each mean, with the fields of `table(…, format="csv")`. Results of
+    `prediction_powered` have a row each, with the attributes of `PredictionPowered`.
 
     Args:
-        results: A dict of metrics to `PerList`, as `measure` and `Joined.measure` give it;
-            an `Evaluation`, as from `evaluate_users` or `Joined.evaluation`; `Seeds`; dicts
-            of systems to any of them, or of tasks to such dicts, as `table` takes them;
-            values without a name, which have the column "value"; `Systems`; states; a
-            `Leaderboard`; or a result of `compare` or `prediction_powered`.
-        ids: The id of every list, for the index, such as `Joined.query_ids`; lists of
-            several axes are in C order. None is the users, or the queries, of an
+        results: A dict from metrics to `PerList`, as `measure` and `Joined.measure`
+            return it; an `Evaluation`, as from `evaluate_users` or `Joined.evaluation`;
+            `Seeds`; dicts from systems to any of these, or from tasks to such dicts, as
+            for `table`; values without a name, which get the column "value"; `Systems`;
+            states; a `Leaderboard`; or a result of `compare` or `prediction_powered`.
+        ids: The id of every list, for the index, such as `Joined.query_ids`; lists with
+            several axes are in C order. None takes the users or queries of an
             evaluation, and otherwise counts from 0.
 
     Returns:
-        The frame. `compare`, `table`, `leaderboard` and others read a frame of lists as the
-        values of a system, paired by their ids. If it holds NaN, pass `undefined` to them,
-        to say how such lists count.
+        The frame. `compare`, `table`, `leaderboard` and others read a frame of lists as
+        the values of a system, paired by ids. If the frame holds NaN, pass `undefined`
+        to these functions, to say how such lists count.
 
     Raises:
-        TypeError: if results are anything else, or mix states and per-list values; if ids
-            are passed but rows are no lists, or if ids are no sequence.
-        ValueError: if metrics have different numbers of lists, if two cutoffs have one
-            name, or if ids repeat or there is not one for each list; if a value that counts
-            is NaN itself; if values lie on several devices, before `gather`.
+        TypeError: if results are anything else, or mix states and per-list values; if
+            ids are passed but rows are not lists, or if ids are not a sequence.
+        ValueError: if metrics have different numbers of lists, if two cutoffs have the
+            same name, if ids repeat, or if the number of ids is not the number of
+            lists; if a value that counts is NaN; if values lie on several devices,
+            before `gather`.
         ModuleNotFoundError: if pandas is not installed.
 
     >>> import jax.numpy as jnp
@@ -87,7 +88,8 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
         elif all(isinstance(record.source, state.State) for record in records):
             rows = table.sheet_of_means(results).records
         else:
-            # Name the index after its rows, such as "user", or "list" without ids.
+            # Name the index after the unit of its rows, such as "user", or "list"
+            # without ids.
             unit = "list"
             if isinstance(results, StatesByName) and results.list_ids is not None:
                 unit = results._unit
@@ -99,13 +101,13 @@ def to_frame(results: Values, ids: Iterable[Hashable] | None = None) -> "pd.Data
             return pandas.concat(parts, names=["task"]) if further else frame
     if ids is not None:
         raise TypeError(
-            "ids are for lists, but the rows of these results are no lists; leave ids out"
+            "ids are for lists, but the rows of these results are not lists; leave ids out"
         )
     return pandas.DataFrame([sheets.flat_record(row) for row in rows])
 
 
 def _judged_rows(record: Record) -> list[dict[str, Any]]:
-    """Returns the rows of a mean of people and a judge, one for each cutoff."""
+    """Returns a row for each cutoff of a `PredictionPowered`."""
     assert isinstance(record.source, PredictionPowered)
     at_cutoffs = record.source.at_cutoffs()
     labels: list[str | None] = [record.metric]
@@ -126,16 +128,16 @@ def _of_tasks(
     for record in records:
         if isinstance(record.source, state.State):
             raise TypeError(
-                f"{record.name}: got {kind_of(record.source)}; pass a dict of metrics to "
-                "PerList, as measure gives it, the result of a driver, of compare or of "
-                "leaderboard"
+                f"{record.name}: got {kind_of(record.source)}; pass a dict from metrics to "
+                "PerList, as measure returns it, or the result of a driver, of compare or "
+                "of leaderboard"
             )
         if not isinstance(record.source, dict) and any(
             map(is_spread, jax.tree.leaves(record.source))
         ):
             raise ValueError(
-                f"{record.name} lies on several devices; pass jax.device_get of values "
-                "that have no padding"
+                f"{record.name} lies on several devices; pass jax.device_get of the values, "
+                "if they have no padding"
             )
     if ids is not None and any(record.ids is not None for record in records):
         raise ValueError(f"results have the ids of {unit}s; leave ids out")
@@ -152,15 +154,15 @@ def _of_tasks(
         task = record.task
         task = ", ".join(map(str, task)) if isinstance(task, tuple) else task
         tasks.setdefault(task, []).append(record)
-    # Several systems are a level of the columns. So is a single system with several tasks,
-    # because without this level its tasks would be read as systems.
+    # Several systems are a level of the columns. A single system with several tasks is,
+    # too, because without this level its tasks would be read as systems.
     has_systems = len({record.system for record in records}) > 1
     has_systems |= len(tasks) > 1 and records[0].system is not None
     return {task: _columns(part, ids, has_systems) for task, part in tasks.items()}
 
 
 def _share_no_list(records: Sequence[Record]) -> bool:
-    """True if there are several systems, and their ids show no common list in any task."""
+    """True if there are several systems without a common list id in any task."""
     ids = {(record.task, record.system): record.lists.ids for record in records}
     if None in ids.values() or len(ids) == len({task for task, _ in ids}):
         return False
@@ -189,9 +191,10 @@ def _columns(
             name = lists.id_of(first_index(is_nan)[0])
             raise ValueError(
                 f"{record.name} is NaN at list {name!r}, and in a frame NaN says that a "
-                "metric is undefined; pass finite values, or a PerList undefined there"
+                "metric is undefined; pass finite values, or a PerList that is undefined "
+                "there"
             )
-        # [lists, cutoffs]: the mean over seeds, if there are several.
+        # [lists, cutoffs]: with several seeds, the mean over seeds.
         values = np.where(lists.defined, lists.values, np.nan).mean(0)
         values = values.astype(lists.dtype if lists.dtype.kind == "f" else np.float64)
         for label, column in zip(record.labels(), values.T, strict=True):
@@ -199,7 +202,7 @@ def _columns(
             key = (record.system, name) if has_systems else name
             if key in columns:
                 raise ValueError(
-                    f"two cutoffs are called {label!r}; name one differently"
+                    f"two cutoffs are called {label!r}; pass one of them under another name"
                 )
             columns[key] = column
     return columns, index
