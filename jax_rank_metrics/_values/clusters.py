@@ -1,4 +1,4 @@
-"""Joins the lists of each cluster to one, on the host."""
+"""Joins the lists of each cluster to a single list, on the host."""
 
 from typing import Any
 
@@ -18,12 +18,13 @@ def joined(
     arrays = lists.values, lists.weights, lists.defined
     if any(isinstance(array, Tracer) for array in arrays):
         raise TypeError(
-            "lists are traced; call cluster outside of jax.jit, or inside it call "
-            "bootstrap(lists, ids), which resamples clusters"
+            "lists are traced, but clusters are joined on the host; call cluster outside of "
+            "jax.jit, or inside it call bootstrap(lists, ids), which resamples clusters"
         )
     if not all(map(inputs.is_readable, arrays)):
         raise ValueError(
-            "lists lie on several hosts; pass the ids of clusters to bootstrap"
+            "lists lie on several hosts, but clusters are joined on one; pass the ids of "
+            "clusters to bootstrap"
         )
     numbers, num_clusters = cluster_numbers(
         "ids", ids, list_arrays.list_shape_of(lists)
@@ -51,14 +52,15 @@ def cluster_numbers(
         name: The name of the ids, for errors.
         ids: An id for each list, as for `PerList.cluster`.
         list_shape: The lengths of the axes of lists.
-        places: The names of the lists, for errors; None for their indices.
+        places: The names of the lists, for errors; None names lists by their indices.
 
     Returns:
-        The number of the cluster of each list, `[lists]`, and how many clusters there are.
+        The number of each list's cluster, `[lists]`, and the number of clusters.
 
     Raises:
         TypeError: if ids are traced, or cannot be the keys of a dict.
-        ValueError: if there is not one id for each list, or if one is missing.
+        ValueError: if the number of ids is not the number of lists, or if an id is
+            missing.
     """
     if isinstance(ids, Tracer):
         raise TypeError(f"{name} are traced; pass them outside of jax.jit")
@@ -84,7 +86,7 @@ def join_clusters(
 
     Args:
         values: `[lists, cutoffs]`.
-        weights: `[lists, cutoffs]`; lists whose weight is not above 0 join no cluster.
+        weights: `[lists, cutoffs]`; lists whose weight is not above 0 are left out.
         clusters: `[lists]`, the number of the cluster of each list.
         num_clusters: Number of clusters.
 
@@ -101,6 +103,6 @@ def join_clusters(
 
 
 def sums_by_number(x: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
-    """Sums `[lists, columns]` over the lists of each number, `[count, columns]`."""
+    """Sums `[lists, columns]` over lists with the same number, `[count, columns]`."""
     columns = [np.bincount(numbers, column, count) for column in x.T]
     return np.stack(columns, -1) if columns else np.zeros((count, 0))

@@ -1,4 +1,4 @@
-"""Float pairs (double-double numbers): sums of any length that do not drift."""
+"""Float pairs (double-double numbers), for sums of any length that do not drift."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,7 +16,7 @@ T = TypeVar("T")
 Floats = tuple[jax.Array, ...]
 TwoFloats = tuple[jax.Array, jax.Array]
 
-# Groups are summed in at most this many lanes; see `sums_by_group`.
+# The largest number of lanes in `sums_by_group`.
 _MAX_LANES = 1024
 
 
@@ -26,9 +26,9 @@ def _unless_infinite(high: jax.Array, low: jax.Array) -> jax.Array:
 
 
 def _halves(x: jax.Array) -> TwoFloats:
-    # A Veltkamp/Dekker split by masking bits: the upper half of the significand, and
-    # the remainder. A product of two halves is exact, whether or not the compiler fuses
-    # it into the addition that follows.
+    # Split as Veltkamp and Dekker do, but by masking bits, into the upper half of the
+    # significand and the remainder. A product of two halves is exact, whether or not
+    # the compiler fuses it into the addition that follows.
     uint, mask = {4: (jnp.uint32, 0xFFFFF000), 8: (jnp.uint64, 0xFFFFFFFFF8000000)}[
         x.dtype.itemsize
     ]
@@ -51,7 +51,7 @@ def _product(a: jax.Array, b: jax.Array) -> TwoFloats:
 def _product_jvp(
     primals: TwoFloats, tangents: TwoFloats
 ) -> tuple[TwoFloats, TwoFloats]:
-    # Autodiff cannot differentiate the masking of bits, so give the derivative here.
+    # JAX cannot differentiate the masking of bits, so define the derivative here.
     (a, b), (da, db) = primals, tangents
     slope = a * db + da * b
     return _product(a, b), (slope, jnp.zeros_like(slope))
@@ -59,10 +59,10 @@ def _product_jvp(
 
 @pytrees.pytree()
 class FloatPair:
-    """`high + low`: a number of any shape in twice the precision of its dtype.
+    """`high + low`: an array of numbers in twice the precision of its dtype.
 
-    The sum is not evaluated: `low` holds the digits that `high` has no room for. This is
-    known as double-double arithmetic.
+    The sum is kept unevaluated: `low` holds the digits that do not fit in `high`. This
+    is known as double-double arithmetic.
 
     References:
         Dekker, A floating-point technique for extending the available precision, 1971.
@@ -78,7 +78,7 @@ class FloatPair:
 
     @classmethod
     def product(cls, a: jax.Array, b: jax.Array) -> "FloatPair":
-        """Multiplies two floats to the precision of a pair, unless it underflows."""
+        """Multiplies two floats to the precision of a pair, unless that underflows."""
         return cls(*_product(a, b))
 
     def __mul__(self, x: jax.Array) -> "FloatPair":
@@ -96,7 +96,7 @@ class FloatPair:
 
 
 def rounded(x: FloatPair | np.ndarray) -> Any:
-    """Returns a sum as a single float: the upper float of a pair, or float64 as it is.
+    """Returns a sum as single floats: the upper floats of a pair; float64 unchanged.
 
     After an addition, the lower float of a pair is below the precision of the upper float.
     """
@@ -104,7 +104,7 @@ def rounded(x: FloatPair | np.ndarray) -> Any:
 
 
 def _normalise(high: jax.Array, low: jax.Array) -> FloatPair:
-    """Carries digits upwards, so that `low` is below the precision of `high`."""
+    """Moves digits into `high`, so that `low` is below the precision of `high`."""
     high, low = arithmetic.two_sum(high, _unless_infinite(high, low))
     return FloatPair(high, _unless_infinite(high, low))
 
@@ -112,8 +112,8 @@ def _normalise(high: jax.Array, low: jax.Array) -> FloatPair:
 def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
     """Sums every pair over `axes`, and stacks the sums along a new first axis.
 
-    All pairs go through one reduction, so compilers make a single loop of it, and meshes
-    partition it like a plain sum.
+    All pairs are summed in a single reduction, so compilers make a single loop of it,
+    and meshes partition it like a plain sum.
     """
     totals, _ = sums_and_counts(pairs, [], axes)
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *totals)
@@ -122,7 +122,7 @@ def sums(pairs: Sequence[FloatPair], axes: tuple[int, ...]) -> FloatPair:
 def sums_and_counts(
     pairs: Sequence[FloatPair], flags: Sequence[jax.Array], axes: tuple[int, ...]
 ) -> tuple[list[FloatPair], list[jax.Array]]:
-    """Sums every pair over `axes`, and counts flags, int32, in one reduction.
+    """Sums every pair, and counts flags as int32, over `axes` in one reduction.
 
     A pair or flag that is passed twice, as the same object, is summed once.
     """
@@ -152,7 +152,8 @@ def _sums(
         return (*totals, *(a + b for a, b in counts))
 
     totals = lax.reduce(operands, tuple(zeros), add, axes)
-    # Normalise each sum by itself, so that compilers leave out sums that nothing reads.
+    # Normalise each sum separately, so that compilers can leave out sums that nothing
+    # reads.
     pairs = zip(totals[:size:2], totals[1:size:2], strict=True)
     return [_normalise(*pair) for pair in pairs], list(totals[size:])
 
@@ -179,25 +180,26 @@ def sums_by_group(
 ) -> tuple[FloatPair, jax.Array]:
     """Sums pairs, and counts flags, over the lists of each group.
 
-    XLA has no scatter that adds pairs, and a scatter that sets loses a list if two lists of
-    a group are set at once. So lists are dealt out to lanes, each with a sum for every
-    group. A scan then takes one list per lane at a time, so that no two lists of a step are
-    added to the same sum. The sums of the lanes are added at the end. Five lists of the
-    groups 0, 1, 1, 1, 0 in two lanes take three steps:
+    XLA has no scatter that adds pairs. A scatter that sets values would lose a list if
+    two lists of the same group came at once. So lists are distributed over lanes, each
+    of which has a sum for every group. A scan then takes one list per lane in each
+    step, so that no two lists of a step are added to the same sum. The sums of the
+    lanes are added at the end. Five lists of the groups 0, 1, 1, 1, 0 in two lanes take
+    three steps:
 
         step    lane 0    lane 1
         0       group 0   group 1
         1       group 1   group 1     (a sum in each lane)
         2       group 0   padding
 
-    Time is linear in the number of lists. Memory is, too, unless there are more groups than
-    lists.
+    Time is linear in the number of lists, and so is memory, unless there are more
+    groups than lists.
 
     Args:
         terms: The pairs to sum, each `[*lists, columns]`.
         flags: Bools to count, each `[*lists]`.
-        groups: `[*lists]` integers or bools, the group of each list; a list with a number
-            outside 0 … num_groups − 1 is in no group.
+        groups: `[*lists]` integers or bools, the group of each list. A list with a
+            number outside 0 … num_groups − 1 belongs to no group.
         num_groups: Number of groups.
 
     Returns:
@@ -229,7 +231,8 @@ def sums_by_group(
         lambda leaf: leaf.reshape(num_lists, len(terms), columns), stacked
     )
     stacked = jax.tree.map(lambda leaf: deal(leaf, 0), stacked)
-    # [lanes, num_groups + 1, terms, columns]; the last group takes lists without a group.
+    # [lanes, num_groups + 1, terms, columns]; the last group is for lists without a
+    # group.
     zeros = jnp.zeros((lanes, num_groups + 1, len(terms), columns), terms[0].high.dtype)
     start = meshes.match_varying(FloatPair.of(zeros), (groups, terms))
 
@@ -274,7 +277,7 @@ def merge_two(a: T, b: T) -> T:
 
 @jax.jit
 def reduce_axis(tree: T) -> T:
-    """Merges the states stacked along the leading axis of every leaf."""
+    """Merges states that are stacked along the leading axis of every leaf."""
 
     def total(x: FloatPair | jax.Array) -> FloatPair | jax.Array:
         if isinstance(x, FloatPair):
@@ -282,8 +285,8 @@ def reduce_axis(tree: T) -> T:
         if not is_count(x):
             return jnp.max(x, axis=0, initial=-jnp.inf)
         count, largest = jnp.sum(x, axis=0, dtype=x.dtype), jnp.iinfo(x.dtype).max
-        # A sum barely above 2³¹ − 1 wraps to a negative number. A much larger sum may wrap
-        # to any number, but then the sum in floats is above 2³¹ − 1 as well.
+        # A sum barely above 2³¹ − 1 wraps to a negative number. A much larger sum may
+        # wrap to any number, but then the sum in floats is also above 2³¹ − 1.
         approximate = jnp.sum(x.astype(jnp.float32), axis=0)
         return jnp.where((count < 0) | (approximate > largest), largest, count)
 
@@ -293,8 +296,9 @@ def reduce_axis(tree: T) -> T:
 def canonical(tree: T) -> T:
     """Converts narrow floats to 32 bits, and 64-bit floats if JAX is set to 32 bits.
 
-    A state may outlive the `jax.enable_x64` under which it was made, and a caller may cast
-    it to floats that are too narrow to compute with.
+    This is needed because a state may outlive the `jax.enable_x64` under which it was
+    made, and because a caller may cast it to floats that are too narrow to compute
+    with.
     """
     return jax.tree.map(_canonical, tree, is_leaf=is_pair)
 
@@ -307,7 +311,7 @@ def _canonical(node: object) -> object:
     is_wide = dtype == "float64" and not jax.config.jax_enable_x64  # pyright: ignore
     if not is_wide or isinstance(leaf, Tracer):
         return node
-    # Values of lists that do not count may be NaN, so debug_nans must not raise.
+    # Values of lists that do not count may be NaN, so debug_nans must not raise here.
     with jax.enable_x64(True), jax.debug_nans(False):
         if not isinstance(node, FloatPair):
             return jnp.asarray(node).astype(jnp.float32)

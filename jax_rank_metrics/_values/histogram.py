@@ -1,4 +1,4 @@
-"""The state of a distribution: the number of lists with values in each bin."""
+"""The state of a distribution: the number of lists whose values are in each bin."""
 
 import itertools
 from collections.abc import Sequence
@@ -19,26 +19,27 @@ from jax_rank_metrics._values.state import State, stacked_shape
 
 @pytrees.pytree("edges")
 class Histogram(State):
-    """The distribution of the values of lists: counts by bin, the smallest, the largest.
+    """The distribution of per-list values: counts per bin, the smallest and the largest.
 
-    Every list with a weight above 0 counts once, no matter how large its weight is. Counts
-    are integers, so a state does not depend on how its lists were split into batches and
-    over devices. `PerList.quantiles` makes it; merge only states of the same edges.
+    Every list with a weight above 0 counts once, however large its weight is. Counts
+    are integers, so a state does not depend on how its lists were split into batches
+    and over devices. `PerList.quantiles` makes a `Histogram`. Merge only states with
+    the same edges.
 
     In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one cutoff; states
     stacked by vmap, scan or pmap have the stacked axes before these.
 
     Shapes:
         edges: The edges of the bins, a static tuple of n + 1 floats.
-        counts: `[n + 2, *k]` int32, the number of lists with a value v in each bin:
-            v ≤ edges[0] in the first, v ≥ edges[n] in the last, and
-            edges[i − 1] ≤ v < edges[i] in bin i between them, except that a value on
-            the first edge counts in the first bin only. So by default the values 0 and 1
-            have a bin each.
-        extremes: `[2, *k]`, −1 times the smallest value, and the largest.
+        counts: `[n + 2, *k]` int32, the number of lists with a value v in each bin: v ≤
+            edges[0] in the first bin, v ≥ edges[n] in the last bin, and edges[i − 1] ≤
+            v < edges[i] in bin i between them, except that a value on the first edge
+            counts only in the first bin. So by default, the values 0 and 1 each have
+            their own bin.
+        extremes: `[2, *k]`, −1 times the smallest value, and the largest value.
         tally: `[2]` int32, `lists` and `undefined`.
 
-    A value that is NaN makes the smallest, the largest and all quantiles NaN.
+    If a value is NaN, the smallest value, the largest value and all quantiles are NaN.
 
     >>> state = Histogram.empty(edges=(0, 0.5, 1))
     >>> state.counts.tolist(), state
@@ -66,7 +67,7 @@ class Histogram(State):
         edges: Sequence[types.Number] | np.ndarray | None = None,
         bins: int = 100,
     ) -> "Histogram":
-        """Returns the state of no lists, the identity of merge.
+        """Returns the state of no lists: merging it changes nothing.
 
         Args:
             shape: The shape of `compute`: `()`, or `(len(k),)` for a tuple of cutoffs.
@@ -96,18 +97,19 @@ class Histogram(State):
         """The value below which a share q of the lists lies, `[*k]`; 0 for no lists.
 
         Approximates `numpy.quantile` of the values, which interpolates between the two
-        nearest values in order. Values are taken to lie evenly in their bin, so the error
-        is at most the width of the wider of these two values' bins; beyond the edges, a
-        bin reaches to the smallest or the largest value. The result is exact for
+        nearest values in order. Values are assumed to be spread evenly in their bin, so
+        the error is at most the width of the wider of the bins of these two values. The
+        outer bins end at the smallest and the largest value. The result is exact for
         values on the two outermost edges (0 and 1 by default), for q = 0 and for q = 1.
         Beyond 2²⁴ lists, q is accurate to 1e-7.
 
         Args:
-            q: A number in [0, 1]; for many, use `jax.vmap(state.quantile)`.
+            q: A number in [0, 1]; for many numbers, use `jax.vmap(state.quantile)`.
 
         Raises:
             TypeError: if q is not a single number.
-            ValueError: if it is not in [0, 1]. Inside `jax.jit` the result is NaN instead.
+            ValueError: if q is not in [0, 1]. Inside `jax.jit` the result is NaN
+                instead.
         """
         fix = "pass a number between 0 and 1"
         if not inputs.is_scalar_number(q):
@@ -156,7 +158,7 @@ def histogram_of(
     # [*lists, columns]
     values, _, flags = moments.columns_of(lists, undefined, moments.as_passed)
     values, entered = lax.stop_gradient(values), flags[0]
-    # Edges are rounded to the dtype of the values, so that a bfloat16 value of 0.7 lies
+    # Round the edges to the dtype of the values, so that a bfloat16 value of 0.7 lies
     # on the edge 0.7.
     value_dtype = lists.values.dtype
     if not jnp.issubdtype(value_dtype, jnp.floating):
@@ -164,13 +166,13 @@ def histogram_of(
     shape = (*(1,) * values.ndim, -1)
     thresholds = np.asarray(edges, value_dtype).astype(dtype).reshape(shape)
     includes_equal = (np.arange(len(edges)) > 0).reshape(shape)
-    # Compare every value with every edge, because this is a single reduction, which meshes
-    # partition like a mean.
+    # Compare every value with every edge, because that is a single reduction, which
+    # meshes partition like a mean.
     value = values[..., None]
     reached = (value > thresholds) | ((value == thresholds) & includes_equal)
     reached = jnp.sum(reached & entered[..., None], axis=tuple(axes), dtype=jnp.int32)
     reached = reached.T  # [edges, columns], the number of lists that reach each edge
-    # A bin holds the lists that reach its lower edge but not its upper edge.
+    # A bin counts the lists that reach its lower edge but not its upper edge.
     num_entered = jnp.sum(entered, axis=tuple(axes), dtype=jnp.int32)
     lower = jnp.concatenate([num_entered[None], reached])
     counts = lower - jnp.concatenate([reached, jnp.zeros_like(reached[:1])])
@@ -180,7 +182,8 @@ def histogram_of(
     return Histogram(
         edges,
         counts.reshape(-1, *k_shape),
-        # Write 0.0 for −0.0, so that the result does not depend on which of them won.
+        # Write 0.0 for −0.0, so that the result does not depend on which of the two
+        # came first.
         jnp.where(extremes == 0, 0, extremes).reshape(2, *k_shape),
         moments.counts_of_lists(lists, flags),
     )
@@ -190,7 +193,7 @@ def histogram_of(
 def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
     negated, largest = jnp.moveaxis(state.extremes, len(stacked_shape(state)), 0)
     entered = (negated != -jnp.inf) | (largest != -jnp.inf)
-    # Do not negate a zero, because its sign would show.
+    # Do not negate a zero, because −0.0 would be printed with its sign.
     smallest = jnp.where(negated != 0, -negated, 0)
     return jnp.where(entered, smallest, 0), jnp.where(entered, largest, 0)
 
@@ -198,7 +201,8 @@ def _extremes(state: Histogram) -> tuple[jax.Array, jax.Array]:
 def _interpolate(low: jax.Array, high: jax.Array, share: jax.Array) -> jax.Array:
     """Returns `low·(1 − share) + high·share`, for a share in [0, 1).
 
-    It is exactly `low` if the share is 0 or `low` equals `high`, even if they are infinite.
+    The result is exactly `low` if the share is 0 or `low` equals `high`, even if these
+    are infinite.
     """
     at_low = (low == high) | (share <= 0)
     share = jnp.where(at_low, 0.5, share)  # 0·inf would be NaN
@@ -213,7 +217,7 @@ def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
     counts = jnp.moveaxis(state.counts, len(stacked_shape(state)), -1)  # [*k, bins]
     cumulative = jnp.cumsum(counts, axis=-1)
     total = cumulative[..., -1:]
-    # The bins, clipped to the range of the values: [*k, bins]
+    # The bounds of the bins, clipped to the range of the values: [*k, bins]
     edges = jnp.asarray(state.edges, dtype).reshape((*(1,) * (smallest.ndim - 1), -1))
     shape = (*smallest.shape[:-1], len(state.edges))
     edges = jnp.clip(jnp.broadcast_to(edges, shape), smallest, largest)
@@ -221,7 +225,7 @@ def _quantile(state: Histogram, q: jax.Array) -> jax.Array:
     ends = jnp.concatenate([edges, largest], axis=-1)
 
     def order_statistic(index: jax.Array) -> jax.Array:
-        """Estimates the value at an index of the values in ascending order."""
+        """Estimates the value at an index among the values in ascending order."""
         is_before = cumulative <= index  # bins with smaller indices only
         bin = jnp.sum(is_before, axis=-1, keepdims=True, dtype=jnp.int32)
         bin = jnp.minimum(bin, len(state.edges))

@@ -13,11 +13,11 @@ from jax.core import Tracer
 from jax_rank_metrics._ground import inputs, messages
 
 # Below this many degrees of freedom, quantiles of Student's t count as infinite: at a
-# level of 0.95 the quantile for 1/32 is 10⁵¹ already.
+# level of 0.95, the quantile for 1/32 is already 10⁵¹.
 MIN_FREEDOM = 1 / 32
 DEGREE = 20  # of the polynomial that approximates these quantiles
 
-# Why the method "wilson" is refused.
+# The messages of errors for the method "wilson".
 NOT_PROPORTIONS = (
     "method is 'wilson', but the values are not all 0 or 1, or may lie outside [0, 1]; "
     "pass hits and misses as bools, or 't', or 'auto', which decides for each cutoff"
@@ -33,7 +33,7 @@ def checked_level(level: Any) -> float:
     """Returns the level as a float.
 
     Raises:
-        TypeError: if the level is not a single number, or is known only inside `jax.jit`.
+        TypeError: if the level is not a single number, or is traced.
         ValueError: if the level is not in the open interval (0, 1).
     """
     fix = "pass a number between 0 and 1, such as 0.95"
@@ -49,14 +49,15 @@ def checked_level(level: Any) -> float:
 
 def normal_quantile(level: float) -> float:
     """Returns half the width of a two-sided normal interval: 1.96 for a level of 0.95."""
-    # Read the lower tail, because a probability near 1 has too few digits.
+    # Use the lower tail, because a float near 1 has too few digits for the upper tail.
     return -NormalDist().inv_cdf((1 - level) / 2)
 
 
 def student_quantiles(freedom: np.ndarray, level: float) -> np.ndarray:
-    """Returns half the widths of two-sided intervals of Student's t, on the host.
+    """Returns half the widths of two-sided Student's t intervals, on the host.
 
-    They are inf for fewer than `MIN_FREEDOM` degrees of freedom, or if they overflow.
+    A half width is inf for fewer than `MIN_FREEDOM` degrees of freedom, and if it
+    overflows.
     """
     from scipy.special import stdtrit  # takes a fifth of a second to import
 
@@ -87,8 +88,9 @@ def t_coefficients(level: float) -> np.ndarray:
 def t_quantile(freedom: jax.Array, z: jax.Array, coefficients: jax.Array) -> jax.Array:
     """Returns the quantile of Student's t for any real number of degrees of freedom.
 
-    For levels up to 0.999, its error is within 1e-6 from 1 degree of freedom on, and
-    within 2e-5 below. It is infinite for fewer degrees than `MIN_FREEDOM`.
+    For levels up to 0.999, its error is within 1e-6 for at least 1 degree of freedom,
+    and within 2e-5 for fewer. The quantile is infinite for fewer degrees of freedom
+    than `MIN_FREEDOM`.
 
     Args:
         freedom: Degrees of freedom, above 0.

@@ -1,4 +1,4 @@
-"""The arrays of a `PerList`: shapes, undefined lists, selections and equal weights."""
+"""The arrays of a `PerList`: shapes, undefined lists, indexing, and equal weights."""
 
 import dataclasses
 import math
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 else:
     Array = jax.Array | np.ndarray | np.generic
 
-# Relative error below which two numbers are equal, because two programs may add the same
-# single floats in different orders.
+# Numbers count as equal up to this relative error, because two programs may add the
+# same single floats in different orders.
 ROUNDING = 1e-6
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class ListArrays:
-    """The base of `PerList`, which describes the fields."""
+    """The base of `PerList`; its fields are documented there."""
 
     values: Array
     weights: Array
@@ -65,12 +65,13 @@ class ListArrays:
     def __getitem__(self: A, index: Any) -> A:
         """Selects lists."""
         index = index if isinstance(index, tuple) else (index,)
-        # The count 0 is for indices beyond the list axes, such as after an ellipsis: a
-        # Boolean Series there has no labels of lists.
+        # Use the count 0 for indices beyond the axes of lists, such as after an
+        # ellipsis, because a Boolean Series there has no labels of lists.
         counts = (*self._list_shape, *(0 for _ in index))
         index = tuple(map(_read_index, index, counts))
         if not any(isinstance(i, Tracer) for i in index):
-            # Check bounds in NumPy, which raises; JAX would return the last list.
+            # Check bounds in NumPy, which raises; JAX would return the last list
+            # instead.
             np.broadcast_to(False, self._list_shape)[index]
         value_index = (*index, slice(None)) if self.has_cutoffs else index
         weight_index = value_index if self.cutoff_weights else index
@@ -90,13 +91,14 @@ class ListArrays:
         return (type(self)(*part, *static) for part in parts)
 
     def _whole_arrays(self) -> tuple[Array, Array, Array]:
-        # JAX cannot select from arrays that explicit mesh axes shard, so gather first.
+        # JAX cannot index arrays that are sharded over explicit mesh axes, so gather
+        # first.
         return shards.gathered((self.values, self.weights, self.defined))
 
 
 def _read_index(index: Any, count: int) -> Any:
-    """Returns lists, Series and the like as arrays; a Boolean Series by its labels."""
-    # pandas holds bools as objects if some are missing.
+    """Converts lists, Series and the like to arrays, a Boolean Series by labels."""
+    # pandas stores bools as objects if some are missing.
     if inputs.is_series(index) and index.dtype.kind in "bO" and len(index) == count:
         index = inputs.by_ids("index", index, range(count), "lists").tolist()
     is_array = isinstance(index, jax.Array | np.ndarray | np.generic)
@@ -106,7 +108,7 @@ def _read_index(index: Any, count: int) -> Any:
     if array.dtype.kind not in "biu":
         raise TypeError(
             f"index holds {array.dtype}, or lacks a value; pass a bool for each list, or "
-            "numbers of lists"
+            "integer positions of lists"
         )
     return array
 
@@ -114,9 +116,9 @@ def _read_index(index: Any, count: int) -> Any:
 def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> None:
     """Raises ValueError unless weights and `defined` fit the shape of values.
 
-    Both must have the shape of values or, unless `cutoff_weights`, that shape without its
-    last axis. An axis of cutoffs must not be empty. Objects without a shape, such as the
-    specs of `jax.shard_map`, are not checked.
+    Both must have the shape of values. If `cutoff_weights` is False, they may also have
+    this shape without its last axis. An axis of cutoffs must not be empty. Objects
+    without a shape, such as the specs of `jax.shard_map`, are not checked.
     """
     inputs.same_index(
         of_lists={"values": values, "weights": weights, "defined": defined}
@@ -132,7 +134,8 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
         expected = "the shape of values" if cutoff_weights else "[*lists]"
         raise ValueError(
             f"weights have shape {weights_shape} and values {values_shape}; pass weights "
-            f"of {expected}; PerList.over makes weights that differ between cutoffs"
+            f"of shape {expected} (only PerList.over makes weights that differ between "
+            "cutoffs)"
         )
     if (cutoff_weights or values_shape != weights_shape) and not values_shape[-1]:
         raise ValueError(
@@ -140,8 +143,8 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
         )
     if defined_shape != weights_shape:
         raise ValueError(
-            f"defined has shape {defined_shape} and weights {weights_shape}; pass equal "
-            "shapes"
+            f"defined has shape {defined_shape} and weights {weights_shape}; pass arrays "
+            "of the same shape"
         )
 
 
@@ -151,9 +154,10 @@ def list_shape_of(lists: ListArrays) -> tuple[int, ...]:
 
 
 def filled(values: B, defined: jax.Array | np.ndarray, undefined: types.Undefined) -> B:
-    """Returns values of NumPy or JAX, with 1 for undefined lists if they count as 1.
+    """Returns values (NumPy or JAX), with 1 for undefined lists if they count as 1.
 
-    If they count as 0 or are left out, values do not change: they are 0 already.
+    If undefined lists count as 0 or are left out, nothing changes: their values are 0
+    already.
     """
     return where_kept(defined, values, 1) if undefined == "one" else values
 
@@ -161,7 +165,7 @@ def filled(values: B, defined: jax.Array | np.ndarray, undefined: types.Undefine
 def counted_weights(
     weights: B, defined: jax.Array | np.ndarray, undefined: types.Undefined
 ) -> B:
-    """Returns weights, with 0 for undefined lists if they are left out."""
+    """Returns weights, with 0 for undefined lists if these are left out."""
     return where_kept(defined, weights, 0) if undefined == "skip" else weights
 
 
@@ -190,8 +194,8 @@ def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> None:
     """Raises ValueError if the lists of a and b differ in shape or in weights.
 
-    Weights that are traced, or lie on other hosts, are not compared. Weights without
-    cutoffs are compared with the weights at each cutoff.
+    Weights that are traced, or lie on other hosts, are not compared. If only one side
+    has weights per cutoff, each of these is compared with the other side's weight.
     """
     if list_shape_of(a) != list_shape_of(b):
         raise ValueError(
@@ -221,6 +225,6 @@ def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> 
 
 
 def differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """True where weights differ beyond rounding; weights not above 0 are all equal."""
+    """True if weights differ beyond rounding; all weights not above 0 are equal."""
     a, b = (np.where(weights > 0, weights, 0) for weights in (a, b))
     return np.minimum(a, b) < np.maximum(a, b) * (1 - ROUNDING)

@@ -1,4 +1,4 @@
-"""The states of weighted means, kept as sums that do not drift."""
+"""The states of weighted means, as sums that do not drift."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,29 +24,30 @@ FLOOR = 1e-5  # of geometric means, as in trec_eval
 
 @pytrees.pytree()
 class Mean(State):
-    """A weighted mean over lists, held as sums: merging two states adds them.
+    """A weighted mean over lists, stored as sums; merging two states adds their sums.
 
     Sums are pairs of floats in JAX's default float dtype and counts are int32 for any
-    inputs, so every state of a metric has the same structure. Merging is commutative bit
-    for bit, and associative to the precision of a pair. A count stays at 2³¹ − 1 once it
-    is there.
+    inputs, so every state of a metric has the same structure. Merging is commutative
+    bit for bit, and associative to the precision of a pair. A count that has reached
+    2³¹ − 1 stays there.
 
-    All sums share one leaf pair and all counts one leaf, because each leaf of a result
-    costs compile time; properties such as `sum_wv` and `lists` read them by name. In
-    shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one cutoff; states
-    stacked by vmap, scan or pmap have the stacked axes before these.
+    All sums share one pair of leaves and all counts one leaf, because each leaf of a
+    result costs compile time; properties such as `sum_wv` and `lists` return them by
+    name. In shapes, `*k` is `len(k)` for a tuple of cutoffs and nothing for one cutoff;
+    states stacked by vmap, scan or pmap have the stacked axes before these.
 
     Shapes:
-        sums: `[6, *k]`, in the order of `Moments`; sums of weights repeat for each cutoff,
-            unless weights differ between cutoffs, as after `PerList.over`.
+        sums: `[6, *k]`, in the order of `Moments`. Sums of weights are repeated for
+            each cutoff, unless weights differ between cutoffs, as after `PerList.over`.
         counts: `[2]` int32, `lists` and `undefined`.
 
     Range, for 32-bit floats: weights from 1e-12 to 1e12, and values up to 1e18 as long as
-    Σ weight²·value² stays below 3e38. Beyond it, a square may be too small or a sum too
-    large for a float; then `n_eff` is 0 and the standard error is inf. The mean is inf if
-    Σ weight is. If one list has infinite weight, its value is the mean. Errors hold within
-    1 % if the spread of values is at least 1e-4 of their mean. A NaN comes only from values
-    that are NaN, or from infinite values of both signs.
+    Σ weight²·value² stays below 3e38. Beyond this range, a square may be too small or a
+    sum too large for a float; then `n_eff` is 0 and the standard error is inf. The mean
+    is inf if Σ weight is inf. If one list has infinite weight, its value is the mean.
+    Standard errors are accurate within 1 % if the spread of values is at least 1e-4 of
+    their mean. A NaN comes only from values that are NaN, or from infinite values of
+    both signs.
 
     >>> hits = jnp.array([False, True, True])
     >>> state = Mean.of(hits, jnp.ones(3), jnp.ones(3, bool))
@@ -98,11 +99,11 @@ class Mean(State):
 
     @property
     def sum_w_fractional(self) -> FloatPair:
-        """Σ weight of the values that are neither hits nor misses, `[*k]`.
+        """Σ weight of the values that are neither hits (1) nor misses (0), `[*k]`.
 
         It is 0 if and only if every value was a bool, or the 0 or 1 of a metric whose
-        values lie in [0, 1]. Differences and ratios may lie outside, so all of their weight
-        counts here.
+        values lie in [0, 1]. Differences and ratios may lie outside [0, 1], so all of
+        their weight counts here.
         """
         return self._moments().fractional
 
@@ -110,9 +111,9 @@ class Mean(State):
     def n_eff(self) -> jax.Array:
         """Effective number of lists, `[*k]`: (Σ weight)² / Σ weight².
 
-        It is the number of lists if all weights are equal, and less the more they differ:
-        lists of the weights 8, 1 and 1 say as much about the mean as 1.5 lists of
-        equal weight. It is 0 if no list counted.
+        It is the number of lists if all weights are equal, and smaller the more weights
+        differ: lists of the weights 8, 1 and 1 say as much about the mean as 1.5 lists
+        of equal weight. It is 0 if no list counted.
 
         References:
             Kish, Survey Sampling, 1965.
@@ -144,10 +145,11 @@ class Mean(State):
 
         Args:
             values: `[*lists]` or `[*lists, len(k)]`; bools are hits and misses.
-            weights: `[*lists]`; lists whose weight is not above 0 stay out.
-            defined: `[*lists]` bool, True if the metric is defined for a list; it changes
-                the count `undefined`, but no sum.
-            counts: `[*lists]` bool, True if a list may enter; None lets all lists enter.
+            weights: `[*lists]`; lists whose weight is not above 0 are left out.
+            defined: `[*lists]` bool, True if the metric is defined for a list. It
+                affects only the count `undefined`, not the sums.
+            counts: `[*lists]` bool, True if a list may enter the mean; None lets all
+                lists enter.
 
         Raises:
             ValueError: if shapes do not fit.
@@ -159,14 +161,15 @@ class Mean(State):
 
     @classmethod
     def empty(cls: type[M], shape: tuple[int, ...] = ()) -> M:
-        """Returns the state of no lists, the identity of merge.
+        """Returns the state of no lists: merging it changes nothing.
 
         Args:
             shape: The shape of `compute`: `()`, or `(len(k),)` for a tuple of cutoffs.
         """
         dtype = jax.dtypes.canonicalize_dtype(float)
         shape = (len(moments.Moments._fields), *shape)
-        # Make a buffer for each leaf, because a donated state must not hold one twice.
+        # Make a buffer for each leaf, because a donated state must not hold the same
+        # buffer twice.
         sums = FloatPair(jnp.zeros(shape, dtype), jnp.zeros(shape, dtype))
         return cls(sums, jnp.zeros((2,), jnp.int32))
 
@@ -177,9 +180,9 @@ class Mean(State):
     def std_error(self) -> jax.Array:
         """Standard error of the mean, `[*k]`; inf for fewer than two lists.
 
-        √(n/(n−1) · Σ weight²·(value − mean)²) / Σ weight, with n = `n_eff`. It is also inf
-        if one list holds all but about a millionth of the weight, because the sums then
-        cannot tell n from 1.
+        √(n/(n−1) · Σ weight²·(value − mean)²) / Σ weight, with n = `n_eff`. It is also
+        inf if a single list has all of the weight except about a millionth, because the
+        sums then cannot tell n from 1.
 
         References:
             Cochran, Sampling Techniques, 1977, section 6 (the ratio estimator).
@@ -193,22 +196,22 @@ class Mean(State):
         """Lower and upper bound of an interval for the mean, each `[*k]`.
 
         "t" and "normal" are mean ± quantile · `std_error`, not clipped to [0, 1]. For
-        values that are all 0 or 1, "wilson" is better than both: for 12 hits of 12 it gives
-        [0.76, 1], and the other methods give [1, 1]. No method makes up for values that
-        were not seen: an interval from ten lists whose values are mostly 0 covers the
-        mean less often than its level says.
+        values that are all 0 or 1, "wilson" is better than these two: for 12 hits of 12
+        it gives [0.76, 1], and they give [1, 1]. No method makes up for values that
+        were not observed: an interval from ten lists whose values are mostly 0 covers
+        the mean less often than its level says.
 
         Args:
             level: The probability with which the interval should cover the mean, in (0, 1).
             method: "auto" is "wilson" if all values were hits and misses
                 (`sum_w_fractional` is 0): bools, or 0 and 1 of a metric whose values lie in
-                [0, 1]. Otherwise it is "t". Each cutoff decides for itself, also inside
-                `jax.jit`.
-                "t" is Student's t with `n_eff` − 1 degrees of freedom, a real number: the
-                interval is −inf to inf for fewer than 1/32. "normal" takes the normal
-                quantile instead, and covers too rarely for few lists. "wilson" is the
-                score interval of a proportion in `n_eff` lists, for values that are all 0
-                or 1: `hit_rate` without ties, `precision` at 1, `recall` of one relevant
+                [0, 1]. Otherwise it is "t". This is decided for each cutoff separately,
+                also inside `jax.jit`. "t" is Student's t with `n_eff` − 1 degrees of
+                freedom, which need not be an integer; below 1/32 degrees, the interval
+                is −inf to inf. "normal" takes the normal quantile instead, and covers
+                the mean too rarely if there are few lists. "wilson" is the score
+                interval of a proportion in `n_eff` lists, for values that are all 0 or
+                1: `hit_rate` without ties, `precision` at 1, `recall` of one relevant
                 item per list.
 
         Raises:
@@ -246,15 +249,15 @@ class Mean(State):
 class GeometricMean(Mean):
     """A weighted geometric mean over lists: exp(Σ weight·log max(value, floor) / Σ weight).
 
-    Lists with low values weigh more here than in a mean: a drop from 0.02 to 0.01 counts
-    as much as a drop from 0.8 to 0.4. Every value below the floor is raised to it, even the
-    0 of an undefined list that is not left out, so that a single 0 does not make the whole
-    mean 0.
+    Lists with low values matter more here than in an arithmetic mean: a drop from 0.02
+    to 0.01 counts as much as a drop from 0.8 to 0.4. Every value below the floor is
+    raised to the floor, so that a single 0 does not make the whole mean 0. This
+    includes the 0 of an undefined list, unless that list is left out.
 
     This is the `Mean` of the logarithms: its sums (`sum_wv`, …) are sums of logarithms, and
-    it merges, reduces and all_reduces like a `Mean`. Merge only states that have the same
-    floor. `PerList.geometric_mean` makes it, as does the name "gm_map" in `evaluate`; `of`
-    uses the floor of trec_eval, 1e-5.
+    it merges, reduces and all_reduces like a `Mean`. Merge only states with the same
+    floor. `PerList.geometric_mean` makes a `GeometricMean`, and so does the name
+    "gm_map" in `evaluate`. `of` uses the floor of trec_eval, 1e-5.
 
     References:
         Robertson, On GMAP: and other transformations, CIKM 2006.
@@ -285,8 +288,8 @@ class GeometricMean(Mean):
     ) -> tuple[jax.Array, jax.Array]:
         """Lower and upper bound of an interval, each `[*k]`.
 
-        It is exp of the interval for the mean logarithm, and therefore above 0 and longer
-        upwards; from 0 to inf for fewer than two lists.
+        It is exp of the interval for the mean logarithm. It therefore lies above 0, and
+        reaches further up than down. For fewer than two lists it is 0 to inf.
 
         Args:
             level: The probability with which the interval should cover the mean, in (0, 1).
@@ -295,7 +298,8 @@ class GeometricMean(Mean):
 
         Raises:
             TypeError: if the level is not a number, or is known only inside `jax.jit`.
-            ValueError: if the level is not in (0, 1), or if the method is another one.
+            ValueError: if the level is not in (0, 1), or if the method is not one of
+                these.
         """
         low, high = super().confidence_interval(level, method)
         return jnp.exp(low), jnp.exp(high)
@@ -305,7 +309,7 @@ def interval_method(kind: type[Mean], method: IntervalMethod) -> IntervalMethod:
     """Returns the method of the intervals of a kind of mean.
 
     Raises:
-        ValueError: if there is no such method, or if it is not for this kind.
+        ValueError: if there is no such method, or if it does not apply to this kind.
     """
     inputs.option("method", method, IntervalMethod)
     if issubclass(kind, GeometricMean):
@@ -368,8 +372,8 @@ def means_by_group(
     lists: ListArrays, groups: jax.Array, num_groups: int, undefined: Undefined
 ) -> Mean:
     """Computes the stacked states of `PerList.by`."""
-    # JAX cannot scatter into sharded arrays, so gather: there are few values, compared
-    # with the items that they come from.
+    # JAX cannot scatter into sharded arrays, so gather. That is cheap, because there
+    # are few values compared with items.
     lists, groups = shards.gathered((lists, groups))
     terms, flags = moments.terms_of(lists, undefined, moments.as_passed)
     flags = tuple(moments.flags_of_lists(lists, flags))
@@ -389,7 +393,7 @@ def _sample_size(state: Mean) -> jax.Array:
     return state._moments().sample_size(state.lists, state.sums.high.dtype)[0]
 
 
-# The kinds of means, by their names in the facts about metrics.
+# A dict from the names of means in the facts about metrics to their kinds.
 STATES: dict[str, type[Mean]] = {"lists": Mean, "geometric": GeometricMean}
 
 

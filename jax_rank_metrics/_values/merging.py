@@ -1,6 +1,6 @@
-"""Operations on many states at once, held in any pytree: mean, merge, reduce, compute.
+"""Operations on many states in a pytree: mean, merge, reduce, all_reduce, compute.
 
-Results that hold a state for each metric, by its name, have a base of their own.
+Also the base class of results that map names of metrics to states.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,8 @@ from jax_rank_metrics._values.state import (
 class StatesByName(Mapping[str, Mean]):
     """A mapping from the names of metrics to their states, with the values of all lists.
 
-    Two of them are equal only if they are one object, because they hold arrays.
+    Two such results are equal only if they are the same object, because they hold
+    arrays.
     """
 
     _unit = "list"  # the noun for a list, in frames
@@ -51,7 +52,7 @@ class StatesByName(Mapping[str, Mean]):
             return self.states[name]
         except (KeyError, TypeError) as error:
             raise KeyError(
-                f"{name!r} is none of the metrics {', '.join(map(repr, self.states))}; "
+                f"{name!r} is not one of the metrics {', '.join(map(repr, self.states))}; "
                 "values of each list are in .lists[metric].values"
             ) from error
 
@@ -80,7 +81,8 @@ K = TypeVar("K")
 S = TypeVar("S", bound=State)
 T = TypeVar("T")
 
-# Pairs of more floats are added part by part over devices, such as sums over many bins.
+# Pairs with more floats, such as sums for many bins, are added part by part over
+# devices.
 _LONG = 2**12
 
 
@@ -116,11 +118,11 @@ def mean(lists: object, undefined: types.Undefined | None = None) -> object:
 
 
 def merge(*states: T) -> T:
-    """Merges states: each result is the state of the lists of all arguments together.
+    """Merges states: each resulting state summarises the lists of all arguments.
 
-    Inside `jax.shard_map`, states of each device and states that are equal on all devices
-    do not mix: `all_reduce` the states of a step first, and merge the result with the
-    states carried from earlier steps.
+    Inside `jax.shard_map`, states that differ between devices cannot be merged with
+    states that are equal on all devices: `all_reduce` the states of a step first, and
+    merge the result with the states carried from earlier steps.
 
     Args:
         *states: Any pytrees of states, all with the same structure.
@@ -128,7 +130,8 @@ def merge(*states: T) -> T:
     Raises:
         ValueError: if there is no argument; if structures or shapes differ; if, inside
             `jax.shard_map`, some states are equal on all devices and others are not.
-        TypeError: if a pytree holds anything but states, or all are passed as a list.
+        TypeError: if a pytree holds anything but states, or if all are passed in one
+            list.
 
     >>> from jax_rank_metrics import measure, rank_retrieved
     >>> labels = jax.numpy.array([[0, 1], [1, 0]])
@@ -155,7 +158,8 @@ def reduce(stacked: T) -> T:
     """Merges the states along a leading axis that vmap, scan or pmap has added.
 
     Args:
-        stacked: Any pytree of states; only the first of several stacked axes is merged.
+        stacked: Any pytree of states. Of several stacked axes, only the first is
+            merged.
 
     Raises:
         TypeError: if the pytree holds anything else.
@@ -178,26 +182,29 @@ def reduce(stacked: T) -> T:
 def all_reduce(states: T, axis_name: types.AxisNames) -> T:
     """Merges states over the devices of one or more mesh axes.
 
-    Works inside `jax.shard_map` and `jax.pmap`. The result is equal bit for bit on every
-    device, and its type says so: `out_specs=P()` passes under the default `check_vma`. For
-    any number of lists, only a few floats travel per metric and device (a few for each
-    resample of a `Bootstrap`), and one sum of all counts. For long sums, such as the sums
-    by bin of `pooled_roc_auc`, each device adds a part, and devices exchange the parts.
+    Works inside `jax.shard_map` and `jax.pmap`. The result is equal bit for bit on
+    every device, and JAX types it so: `out_specs=P()` is accepted under the default
+    `check_vma`. However many lists there are, devices exchange only a few floats per
+    metric and device (a few for each resample of a `Bootstrap`), and one sum of all
+    counts. For long sums, such as the sums per bin of `pooled_roc_auc`, each device
+    adds a part, and devices exchange the parts.
 
-    Reduce the states of a step before merging them with states carried from earlier steps,
-    which are equal on all devices already: `merge(carried, all_reduce(new, axis_name))`.
+    Call `all_reduce` on the states of a step before merging them with states carried
+    from earlier steps, which are already equal on all devices:
+    `merge(carried, all_reduce(new, axis_name))`.
 
     Args:
         states: Any pytree of states.
-        axis_name: A mesh axis, or a tuple of them, over which lists are divided. Leave out
-            axes over which only the items of a list are divided (`items_axis`), because
-            all devices of such an axis have the state of the same lists.
+        axis_name: A mesh axis, or a tuple of mesh axes, over which lists are divided.
+            Leave out axes over which only the items of a list are divided
+            (`items_axis`), because all devices of such an axis have the state of the
+            same lists.
 
     Raises:
         TypeError: if `axis_name` is not a name.
-        ValueError: if it names no axis of the mesh in this context; if JAX types a state
-            as equal on all devices of an axis, because its lists would be counted once
-            for each device.
+        ValueError: if it names no axis of the mesh in this context; if JAX types a
+            state as equal on all devices of an axis, because the state's lists would be
+            counted once for each device.
     """
     check_leaves(states, State, "states")
     if axis_name is None:
@@ -217,10 +224,10 @@ def all_reduce(states: T, axis_name: types.AxisNames) -> T:
 
 
 def fold_over(states: T, axis_name: types.AxisNames) -> T:
-    """Merges states, or their leaves, over devices, without the checks of `all_reduce`."""
+    """Merges states or their leaves over devices, without the checks of `all_reduce`."""
 
     def slots(x: double_floats.FloatPair | jax.Array) -> Any:
-        """Stacks floats as `[devices, …]`; sums counts and long pairs to `[1, …]`."""
+        """Stacks floats as `[devices, …]`, and sums counts and long pairs as `[1, …]`."""
         if isinstance(x, double_floats.FloatPair):
             if x.high.size > _LONG:
                 return jax.tree.map(lambda leaf: leaf[None], _fold_parts(x, axis_name))
@@ -229,7 +236,8 @@ def fold_over(states: T, axis_name: types.AxisNames) -> T:
             return meshes.sum_counts_over(x, axis_name)[None]
         return meshes.stack_over(x, axis_name)
 
-    # Every device folds the slots in the same order, so results are equal bit for bit.
+    # Every device merges the stacked floats in the same order, so results are equal bit
+    # for bit.
     return double_floats.reduce_axis(
         jax.tree.map(slots, states, is_leaf=double_floats.is_pair)
     )
@@ -238,10 +246,10 @@ def fold_over(states: T, axis_name: types.AxisNames) -> T:
 def _fold_parts(
     pair: double_floats.FloatPair, axis_name: types.AxisNames
 ) -> double_floats.FloatPair:
-    """Adds long pairs over devices: each adds a part for all, and they exchange the sums.
+    """Adds long pairs over devices: each device adds one part, and they exchange the sums.
 
-    Each device then holds and adds no more floats than its own pair has. In slots, it would
-    hold that number for every device.
+    Each device then holds and adds no more floats than its own pair has. If pairs were
+    stacked, it would hold the pairs of all devices.
     """
     size, parts = pair.high.size, lax.axis_size(axis_name)
 
@@ -274,20 +282,22 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
     """Calls `compute` on every state in a pytree: for a `Mean`, this is the mean.
 
     Args:
-        states: Any pytree of states; with `flat`, a dict. An `Evaluation` in it is read as
-            its states.
-        flat: Give each cutoff a name of its own: "recall@1,5" becomes the scalars
-            "recall@1" and "recall@5". The cutoffs are read from the names, because a state
-            does not hold them. If a name lists another number of cutoffs than the state
-            has, like "mine", they are numbered: "mine[0]", "mine[1]" and so on.
-        host: Return Python floats, and lists of them for several cutoffs, for json and
-            loggers. All numbers are fetched from the device at once. `json.dumps` writes
-            NaN and infinities as `NaN` and `Infinity`, which strict JSON parsers refuse.
+        states: Any pytree of states; with `flat`, a dict. An `Evaluation` counts as the
+            dict of its states.
+        flat: If True, each cutoff gets its own name: "recall@1,5" becomes the scalars
+            "recall@1" and "recall@5". The cutoffs are read from the names, because a
+            state does not hold them. If the number of cutoffs in a name differs from
+            the state's, as for "mine", cutoffs are numbered: "mine[0]", "mine[1]" and
+            so on.
+        host: If True, returns Python floats, and lists of floats for several cutoffs,
+            for json and loggers. All numbers are fetched from the device at once.
+            `json.dumps` writes NaN and infinities as `NaN` and `Infinity`, which strict
+            JSON parsers refuse.
 
     Raises:
         TypeError: if the pytree holds anything but states; if with `flat` it is not a
             dict of states.
-        ValueError: if with `flat` two cutoffs have one name.
+        ValueError: if `flat` is True and two cutoffs have the same name.
 
     >>> from jax_rank_metrics import empty
     >>> states = empty(("recall@1,5", "mrr"))
@@ -312,21 +322,26 @@ def compute(states: object, *, flat: bool = False, host: bool = False) -> object
 def cutoffs(
     states: object,
 ) -> Iterator[tuple[str, str, EllipsisType | tuple[EllipsisType, int]]]:
-    """Yields every cutoff in a dict of states: its name, the name of its state, its index.
+    """Yields, for every cutoff in a dict of states, its name, its state's name, its index.
 
-    The index picks the cutoff from the values of the state, even if it is stacked.
+    The index selects the cutoff from the values of the state, even if the state is
+    stacked.
 
     Raises:
         TypeError: if `states` is not a dict of states.
         ValueError: if two cutoffs have one name.
     """
     if not isinstance(states, dict):
-        raise TypeError(f"flat needs a dict of states; got {type(states).__name__}")
+        raise TypeError(
+            f"flat needs a dict of states, but got {type(states).__name__}; pass a dict "
+            "from names to states, or leave flat out"
+        )
     owners: dict[str, Any] = {}  # the name of a cutoff -> the name of its state
     for name, state in states.items():
         if not isinstance(state, State):
             raise TypeError(
-                f"flat needs a dict of states; {name!r} holds another pytree"
+                f"flat needs a dict of states, but {name!r} holds another pytree; pass a "
+                "dict from names to states, or leave flat out"
             )
         shape = shape_of(state).shape
         has_cutoffs = len(shape) > len(stacked_shape(state))
@@ -342,7 +357,7 @@ def cutoffs(
 
 
 def leaves_of(tree: object) -> list[Any]:
-    """Returns the states and `PerList`s of a pytree, and any other leaves it has."""
+    """Returns the states, the `PerList`s and any other leaves of a pytree."""
     return jax.tree.leaves(tree, is_leaf=lambda x: is_state(x) or _is_per_list(x))
 
 
@@ -355,14 +370,14 @@ def check_leaves(tree: object, kind: type, name: str) -> None:
             if hasattr(leaf, "dtype"):
                 held = inputs.kind_of(leaf)
                 if kind is State:  # as Orbax restores it
-                    cure += ", and restore a checkpoint into the target empty(metrics)"
+                    cure += ", and restore a checkpoint with empty(metrics) as its target"
             elif isinstance(leaf, StatesByName):
                 cure = f"pass its {'.states' if kind is State else '.lists'}"
             raise TypeError(f"{name} holds {held}; {cure}")
 
 
 def in_order(like: object, tree: T) -> T:
-    """Restores the order of the keys of `like`, also in nested dicts; JAX sorts keys.
+    """Restores the order of the keys of `like`, also in nested dicts, as JAX sorts keys.
 
     `in_order({"b": 0, "a": 0}, {"a": 1, "b": 2})` is `{"b": 2, "a": 1}`.
     """
@@ -384,7 +399,7 @@ def _check_same_states(first: object, second: object) -> None:
     structures = [jax.tree.structure(tree) for tree in (first, second)]
     if structures[0] != structures[1]:
         kinds = [jax.tree.map(type, tree, is_leaf=is_state) for tree in (first, second)]
-        # States of one kind that were made differently raise below.
+        # States of the same kind but with different settings raise below.
         if kinds[0] != kinds[1]:
             raise ValueError(
                 f"states differ in structure: {structures[0]} and {structures[1]}; pass "

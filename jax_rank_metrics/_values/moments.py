@@ -1,4 +1,4 @@
-"""The sums of values and weights that a `Mean` holds, and its mean, error and interval."""
+"""The sums of a `Mean`, and its mean, standard error and interval."""
 
 import functools
 import math
@@ -15,14 +15,14 @@ from jax_rank_metrics._ground import arithmetic, types
 from jax_rank_metrics._values import intervals, list_arrays
 from jax_rank_metrics._values.double_floats import FloatPair, rounded, sums_and_counts
 
-# A value within this distance of 1 is a hit, because the quotient of a number and itself
-# may be rounded; a miss is exactly 0.
+# A value within this distance of 1 is a hit, because a number divided by itself may be
+# rounded; a miss is exactly 0.
 HIT_SLACK = 1e-6
 
-# With fewer degrees of freedom, float pairs cannot tell a sample from a single list.
+# With fewer degrees of freedom, float pairs cannot distinguish several lists from one.
 MIN_FREEDOM = 1e-6
 
-# A `FloatPair` on devices, and float64 of NumPy on the host.
+# A `FloatPair` on devices, or a float64 NumPy array on the host.
 Sum: TypeAlias = Any
 
 # The function that a kind of mean applies to the values of a metric before it sums them.
@@ -30,12 +30,13 @@ Transform = Callable[[jax.Array], jax.Array]
 
 
 class Moments(NamedTuple):
-    """The sums that a `Mean` holds, of weights w and values v, and the results from them.
+    """The sums of weights w and values v in a `Mean`, and the results computed from them.
 
-    On devices, sums are float pairs. On the host, they are float64 of NumPy, so nothing is
-    compiled; methods therefore take `dtype`, the dtype of the state's floats. The number of
-    lists is `[]`, or stacked. Results have the axes `*k`: `len(k)` for a tuple of cutoffs
-    and nothing for one cutoff; stacked axes come before it.
+    On devices, sums are float pairs. On the host, they are float64 NumPy arrays, so
+    that nothing is compiled; methods therefore take `dtype`, the dtype of the state's
+    floats. The number of lists is `[]`, or has only stacked axes. Results have the axes
+    `*k`: `len(k)` for a tuple of cutoffs and nothing for one cutoff; stacked axes come
+    before it.
     """
 
     w: Sum  # Σ w
@@ -54,25 +55,26 @@ class Moments(NamedTuple):
         is_unit: bool = False,
         of_weights: "Moments | None" = None,
     ) -> "Moments":
-        """Returns the terms of values and weights in the sums, in the shape of values.
+        """Returns the terms that values and weights add to the sums, in the shape of values.
 
-        On devices, products are pairs like the sums, because most of Σ w²·v² may cancel in
-        a standard error.
+        On devices, products are pairs, as the sums are, because most of Σ w²·v² may
+        cancel in a standard error.
 
         Args:
-            v: Values of JAX, or float64 of NumPy; 0 for lists that stay out.
-            w: Weights, 0 for lists that stay out.
-            are_shares: Bool, True if values must lie in [0, 1]. Values for which it is
-                False all count as fractional.
+            v: A JAX array, or a float64 NumPy array; 0 for lists that are left out.
+            w: Weights, 0 for lists that are left out.
+            are_shares: Bool, True if values must lie in [0, 1]. If False, all values
+                count as fractional.
             is_unit: True if all weights are known to be 0 or 1.
-            of_weights: The terms of other values with these weights, if there are any.
+            of_weights: The terms of other values with the same weights, if they have
+                been computed.
         """
         xp: Any = jnp
         as_term: Any = FloatPair.of
         product: Any = FloatPair.product
         if isinstance(v, np.ndarray):
             xp, as_term, product = np, np.asarray, np.multiply
-        # NaN is neither a hit nor a miss.
+        # NaN counts as neither a hit nor a miss.
         is_hit_or_miss = ((v == 0) | (xp.abs(v - 1) <= HIT_SLACK)) & are_shares
         wv: Any = v if is_unit else w * v
         wv_term = as_term(wv)
@@ -98,7 +100,7 @@ class Moments(NamedTuple):
     def mean(self) -> Any:
         """Returns the weighted mean, `[*k]`.
 
-        It is 0 if no list counted, and inf if Σ w is beyond the range of floats.
+        The mean is 0 if no list counted, and inf if Σ w is beyond the range of floats.
         """
         weight = rounded(self.w)
         quotient = arithmetic.ratio(rounded(self.wv), weight, self._xp)
@@ -107,15 +109,16 @@ class Moments(NamedTuple):
     def sample_size(self, lists: Any, dtype: DTypeLike) -> tuple[Any, Any]:
         """Returns the effective sample size n = (Σ w)²/Σ w² and n − 1, `[*k]` each.
 
-        n − 1 is the number of degrees of freedom. Both are 0 if no list counted, or if the
-        sums are beyond the range of floats. The difference n − 1 is taken in pairs, because
-        it may be far smaller than n.
+        n − 1 is the number of degrees of freedom. Both are 0 if no list counted, or if
+        the sums are beyond the range of floats. n − 1 is computed in pairs, because it
+        may be far smaller than n.
         """
         xp, weight, squares = self._xp, rounded(self.w), rounded(self.w2)
         known = squares > _underflow_bound(lists, weight, dtype)
         known = known & xp.isfinite(weight + squares)
         w, w2 = jax.tree.map(lambda leaf: xp.where(known, leaf, 0), (self.w, self.w2))
-        # The quotient Σ w/Σ w² as a float, and its rounding error, which needs no pair.
+        # The quotient Σ w/Σ w² as a float, and its rounding error, for which a float
+        # suffices.
         quotient = arithmetic.ratio(rounded(w), rounded(w2), xp)
         residual = arithmetic.ratio(rounded(w + w2 * -quotient), rounded(w2), xp)
         size = w * quotient + rounded(w) * residual
@@ -134,7 +137,7 @@ class Moments(NamedTuple):
         is_exact = w2v2 > _underflow_bound(lists, centre, dtype)
         known = (is_exact | (rounded(self.wv) == 0)) & xp.isfinite(squares)
         known = known & (arithmetic.widen(lists, centre) > 1)
-        # The error of equal values is 0, although their sums are rounded.
+        # Make the error of equal values exactly 0, although their sums are rounded.
         squares = xp.where(squares > jnp.finfo(dtype).eps ** 2 * w2v2, squares, 0)
         _, freedom = self.sample_size(lists, dtype)
         bessel = 1 + arithmetic.ratio(xp.ones_like(freedom), freedom, xp)  # n/(n − 1)
@@ -157,7 +160,7 @@ class Moments(NamedTuple):
             dtype: The dtype of the floats of the state.
             method: See `Mean.confidence_interval`.
             z: The `normal_quantile` of the level.
-            t_quantile: Returns the quantiles of Student's t for degrees of freedom.
+            t_quantile: A function from degrees of freedom to quantiles of Student's t.
 
         Returns:
             low, high: The bounds of the interval, each `[*k]`.
@@ -176,7 +179,7 @@ class Moments(NamedTuple):
         error = self.std_error(lists, dtype)
         bounds = intervals.symmetric(centre, error, quantile, xp)
         if method == "auto":
-            # Without lists, nothing says that values are between 0 and 1.
+            # Without lists, we do not know that values are between 0 and 1.
             use_score = is_proportion & (size > 0)
             pairs = zip(score, bounds, strict=True)
             bounds = [xp.where(use_score, *pair) for pair in pairs]
@@ -185,10 +188,10 @@ class Moments(NamedTuple):
 
 
 def _underflow_bound(lists: Any, like: Any, dtype: DTypeLike) -> Any:
-    """Returns the sum of squares above which underflow cannot matter, as floats `[*k]`.
+    """Returns the sum of squares above which underflow cannot matter, `[*k]`.
 
-    Squares below the smallest normal float `tiny` may be flushed to 0. Over n lists, the
-    loss is at most n·tiny, a millionth (2⁻²⁰) of the bound n·tiny·2²⁰.
+    Squares below the smallest normal float `tiny` may be flushed to 0. The loss over n
+    lists is at most n·tiny, which is a millionth (2⁻²⁰) of the bound n·tiny·2²⁰.
     """
     bound = jnp.finfo(dtype).tiny * 2.0**20
     return arithmetic.widen(lists.astype(like.dtype), like) * bound.astype(like.dtype)
@@ -215,8 +218,8 @@ def _columns(
         metric: The values.
         undefined: See `PerList.mean`.
         transform: The function to apply to the values.
-        known: The results for the weights of earlier columns; a column with the same arrays
-            gets the same results.
+        known: A dict with results for the weights of earlier columns; a column with the
+            same weight arrays reuses them.
     """
     dtype = jax.dtypes.canonicalize_dtype(float)
     values = list_arrays.filled(metric.values, metric.defined, undefined)
@@ -233,7 +236,8 @@ def _columns(
         at, arrays = (..., *index), (metric.weights, metric.defined)
         if metric.cutoff_weights:
             arrays = tuple(array[at] for array in arrays)
-        # Keep the arrays with the results, so that no other array gets their ids.
+        # Keep the arrays beside the results, so that no later array can get their
+        # Python ids.
         key = id(arrays[0]), id(arrays[1]) if undefined == "skip" else None
         if key not in known:
             known[key] = arrays, counted(*arrays)
@@ -247,7 +251,7 @@ def _columns(
 def columns_of(
     metric: list_arrays.ListArrays, undefined: types.Undefined, transform: Transform
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Prepares the values of a metric, with its columns side by side.
+    """Returns the values of a metric for summing, with its columns side by side.
 
     Args:
         metric: The values.
@@ -257,8 +261,8 @@ def columns_of(
     Returns:
         values: `[*lists, columns]`, with a column for each cutoff, or a single column
             without cutoffs; 0 for lists that stay out.
-        weights: `[*lists, columns]`; 0 for lists that stay out.
-        flags: `[2, *lists, columns]` bool: True if a list enters, and True if it has a
+        weights: `[*lists, columns]`; 0 for lists that are left out. flags:
+        `[2, *lists, columns]` bool: True if a list enters, and True if it has a
             weight although the metric is undefined for it.
     """
     columns = _columns(metric, undefined, transform, {})
@@ -269,7 +273,7 @@ def columns_of(
 
 
 def as_passed(values: jax.Array) -> jax.Array:
-    """Returns the values, the `Transform` of a plain mean."""
+    """Returns the values unchanged: the `Transform` of an arithmetic mean."""
     return values
 
 
@@ -289,7 +293,7 @@ def counts_of_lists(metric: list_arrays.ListArrays, flags: jax.Array) -> jax.Arr
     return jnp.sum(list_flags, axis=tuple(range(1, list_flags.ndim)), dtype=jnp.int32)
 
 
-# Up to this many columns, each sum may have an operand of its own.
+# With up to this many columns, each sum is an operand of its own.
 _MAX_APART = 16
 
 
@@ -300,12 +304,12 @@ def of_metrics(
     unit_weights: jax.Array | None = None,
     of_long_lists: bool = False,
 ) -> list[tuple[FloatPair, jax.Array]]:
-    """Returns the fields of the `Mean` of each of several metrics of the same lists.
+    """Returns the fields of the `Mean` of each metric, for metrics of the same lists.
 
-    A single reduction sums all metrics. Up to `_MAX_APART` columns are not stacked, because
-    accelerators would start kernels to stack them, and to cut their sums apart. More
-    columns are stacked. Sums over long lists are stacked, too, because they take longer to
-    fuse with a reduction of many operands.
+    A single reduction sums all metrics. Up to `_MAX_APART` columns are not stacked,
+    because accelerators would start extra kernels to stack the columns, and to separate
+    their sums. More columns are stacked. Columns that are sums over long lists are also
+    stacked, because it takes longer to fuse them with a reduction of many operands.
 
     Args:
         metrics: The values of each metric.
@@ -371,7 +375,7 @@ def of_metrics(
 def terms_of(
     metric: list_arrays.ListArrays, undefined: types.Undefined, transform: Transform
 ) -> tuple[Moments, jax.Array]:
-    """Computes the terms of each list, whose sums over lists are the moments.
+    """Returns terms for each list; their sums over lists are the moments.
 
     Returns:
         terms: Each `[*lists, columns]`, with a column for each cutoff.

@@ -1,7 +1,7 @@
 """Means and their intervals on the host, in NumPy.
 
-The numbers are the same as from `Mean.compute`, `std_error` and `confidence_interval`, but
-nothing is compiled, because compiling would take longer than the rest of a small
+The results are the same as from `Mean.compute`, `std_error` and `confidence_interval`.
+But nothing is compiled, because compiling would take longer than the rest of a small
 evaluation.
 """
 
@@ -19,7 +19,7 @@ from jax_rank_metrics._values.moments import Moments
 
 
 class Estimate(NamedTuple):
-    """A mean with its interval, and the number of lists it is from."""
+    """A mean with its interval, and the numbers of lists."""
 
     mean: float
     low: float
@@ -29,11 +29,11 @@ class Estimate(NamedTuple):
     undefined: int
     n_eff: float
     seeds: int | None = None  # number of training seeds; None for a single model
-    other_lists: int | None = None  # lists of a judge alone; None without a judge
+    other_lists: int | None = None  # lists of a judge only; None without a judge
 
 
 class HostSums(NamedTuple):
-    """The sums of a mean."""
+    """The sums from which a mean is computed."""
 
     sums: np.ndarray  # [6, cutoffs] float64, in the order of `Moments`
     lists: int
@@ -44,7 +44,7 @@ class HostSums(NamedTuple):
 
     @classmethod
     def of_state(cls, state: Mean) -> "HostSums":
-        """Reads the sums that a state holds."""
+        """Reads the sums of a state."""
         high, low, counts = jax.device_get(
             (state.sums.high, state.sums.low, state.counts)
         )
@@ -64,7 +64,8 @@ class HostSums(NamedTuple):
         terms, counts = _terms(lists, kind)
         with np.errstate(over="ignore", invalid="ignore"):
             sums = np.stack([term.sum(0) for term in terms])
-        # Sums that the floats of a state cannot hold are infinite or 0, as in a state.
+        # Sums that do not fit the floats of a state become infinite or 0, as they would
+        # in a state.
         size, limits = np.abs(sums), np.finfo(_dtype())
         sums = np.where(size > limits.max, np.copysign(np.inf, sums), sums)
         sums = np.where(size < limits.tiny, 0, sums)
@@ -72,7 +73,7 @@ class HostSums(NamedTuple):
         return cls(sums, number, num_undefined, kind, _dtype(), lists.has_cutoffs)
 
     def state(self) -> Mean:
-        """Returns the state that holds these sums."""
+        """Returns the state with these sums."""
         sums = self.sums if self.has_cutoffs else self.sums[:, 0]
         counts = np.array([self.lists, self.undefined], np.int32)
         high, low, counts = jax.device_put((*_pair(sums, self.dtype), counts))
@@ -103,7 +104,8 @@ class HostSums(NamedTuple):
                 mean = np.where(self.sums[0] > 0, np.exp(mean), 0)
                 error = np.where(np.isinf(error), np.inf, mean * error)
                 low, high = np.exp(low), np.exp(high)
-            # Use the dtype of a state, so that numbers print with the same digits.
+            # Use the dtype of a state, so that numbers are printed with the same
+            # digits.
             numbers = [
                 array.astype(self.dtype) for array in (mean, low, high, error, size)
             ]
@@ -118,7 +120,8 @@ def states_of_groups(
 ) -> list[Mean]:
     """Returns the state of each group of lists.
 
-    Leaves are NumPy arrays, because a device takes seconds for thousands of groups.
+    Leaves are NumPy arrays, because a device would take seconds for thousands of
+    groups.
 
     Args:
         lists: The values.
@@ -141,7 +144,7 @@ def states_of_groups(
 def _terms(
     lists: per_list.PerList, kind: type[Mean]
 ) -> tuple[Moments, tuple[np.ndarray, np.ndarray]]:
-    """Returns the terms that each list adds to the sums and the counts of a state.
+    """Returns the terms that each list adds to the sums and counts of a state.
 
     Returns:
         The terms of the sums, `[lists, cutoffs]` each; and two `[lists]` bools: True for

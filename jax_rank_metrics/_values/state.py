@@ -1,4 +1,4 @@
-"""The base class of every mergeable state: leaves that merge one by one."""
+"""The base class of all states, which are merged leaf by leaf."""
 
 import abc
 import dataclasses
@@ -20,27 +20,28 @@ _MAX_SHOWN = 10  # cutoffs; a state may have one for each rank
 
 
 class State(abc.ABC):
-    """A summary of the lists seen so far, to which more lists can be added.
+    """A summary of lists, to which more lists can be added.
 
-    A state merges leaf by leaf: with another state, along a stacked axis, and over
-    devices. The type of a leaf says how:
+    States are merged leaf by leaf: with another state, along a stacked axis, or over
+    devices. The type of a leaf determines how:
         `FloatPair`: a sum of floats; adds without drift.
         int32: a count, at least 0; adds, and stays at 2³¹ − 1 once it is there.
         any other float: a maximum; −inf if there is no value yet.
 
-    A kind of state is a class under `pytree` of such leaves. It defines `compute`, and has
-    a leaf `counts` of shape `[2]`: the number of lists that entered, and the number of
-    undefined lists. A class that names this leaf differently overrides `_tally`. Fields
-    that must be equal for two states to merge, such as the edges of bins, are static. If
-    states are stacked by vmap, scan or pmap, every leaf begins with the stacked axes.
+    A kind of state is a class of such leaves, decorated by `pytree`. It defines
+    `compute`, and has a leaf `counts` of shape `[2]`: the number of lists that entered,
+    and the number of undefined lists. A class that gives this leaf another name
+    overrides `_tally`. Fields that must be equal in two states that are merged, such as
+    the edges of bins, are static. If states are stacked by vmap, scan or pmap, every
+    leaf begins with the stacked axes.
 
-    Its repr is read in error messages and in debuggers, so it never raises: not inside
-    `jax.jit`, not for the shapes that `jax.eval_shape` returns, and not for other objects
-    that JAX puts in place of arrays.
+    Error messages and debuggers show the repr of a state, so it never raises: not
+    inside `jax.jit`, not for the shapes that `jax.eval_shape` returns, and not for
+    other objects that JAX uses instead of arrays.
     """
 
     counts: jax.Array
-    _must_share = "the same cutoffs"  # required of two states that merge, for errors
+    _must_share = "the same cutoffs"  # required of two states that are merged, for errors
     _text = "{}"  # the format of the numbers of `_shown`
 
     @property
@@ -54,7 +55,7 @@ class State(abc.ABC):
 
     @property
     def undefined(self) -> jax.Array:
-        """Number of lists of weight > 0 with an undefined metric, `[]` int32."""
+        """Number of lists with weight > 0 in which the metric is undefined, `[]` int32."""
         return self._tally[..., 1]
 
     @property
@@ -68,7 +69,7 @@ class State(abc.ABC):
         Raises:
             TypeError: if `other` is not a state of this kind.
             ValueError: if the states differ in shape, as with different cutoffs; if,
-                inside `jax.shard_map`, only one of them is equal on all devices.
+                inside `jax.shard_map`, only one of the two is equal on all devices.
         """
         if type(other) is not type(self):
             raise TypeError(
@@ -89,21 +90,21 @@ class State(abc.ABC):
 
     @abc.abstractmethod
     def compute(self) -> jax.Array:
-        """The number that summarises all lists, `[]` or `[*k]`; 0 if no list counted."""
+        """Returns the number that summarises all lists, `[]` or `[*k]`; 0 for no lists."""
 
     def _shown(self) -> tuple[jax.Array, ...]:
-        """Numbers to print, each of the shape of `compute`."""
+        """Returns the numbers to print, each with the shape of `compute`."""
         return (self.compute(),)
 
     @property
     def _sample_size(self) -> jax.Array | None:
-        """The effective number of lists, `[*k]`, for kinds of states that read weights."""
+        """The effective number of lists, `[*k]`; None for kinds of states without weights."""
         return None
 
     def __repr__(self) -> str:
         """Shows the numbers and the counts: `Mean(0.5 ± 0.5, 2 lists, 0 undefined)`.
 
-        Without readable numbers it shows their shape: `Mean(traced, float32[])`.
+        If the numbers cannot be read, it shows their shape: `Mean(traced, float32[])`.
         """
         name = type(self).__name__
         try:
@@ -120,7 +121,7 @@ class State(abc.ABC):
             return f"{name}({fields_text(self, error)})"
 
     def _repr_html_(self) -> str | None:
-        """Returns HTML for a notebook; None if the repr has no numbers either."""
+        """Returns HTML for a notebook; None if the numbers cannot be read."""
         try:
             local = local_copy(self)
             if local is None or self._stacked:
@@ -132,10 +133,10 @@ class State(abc.ABC):
             return None
 
     def __float__(self) -> float:
-        """Converts a state that computes one number to a float.
+        """Converts a state to a float, if it computes a single number.
 
         Raises:
-            TypeError: if it has several cutoffs, or is stacked.
+            TypeError: if the state has several cutoffs, or is stacked.
         """
         if self._stacked:
             raise TypeError(
@@ -168,23 +169,24 @@ def shape_of(state: State) -> jax.ShapeDtypeStruct:
 def check_mergeable(first: State, second: State) -> None:
     """Raises ValueError if two states of one kind cannot be added.
 
-    They may have different cutoffs or static fields, be stacked differently, or, inside
-    `jax.shard_map`, one may be equal on all devices and the other not.
+    They may have different cutoffs or static fields, or be stacked differently; or,
+    inside `jax.shard_map`, only one of them may be equal on all devices.
     """
     if jax.tree.structure(first) != jax.tree.structure(second):
         raise ValueError(
-            f"states differ in how they were made; pass states of {first._must_share}"
+            f"states were made with different settings; pass states of {first._must_share}"
         )
     if first._stacked != second._stacked:
         raise ValueError(
             f"states are stacked along axes of shape {first._stacked} and "
-            f"{second._stacked}; reduce them first"
+            f"{second._stacked}; call reduce on the stacked states before you merge them"
         )
     leaves = jax.tree.leaves(first), jax.tree.leaves(second)
     for pair in zip(*leaves, strict=True):
         shapes = list(map(jnp.shape, pair))
         if shapes[0] != shapes[1]:
-            # Leave out the leading axes that they share, so that cutoffs remain.
+            # Leave out the leading axes that the shapes share, so that the message
+            # shows the cutoffs.
             shared = os.path.commonprefix(shapes)
             shape_a, shape_b = (shape[len(shared) :] for shape in shapes)
             raise ValueError(
@@ -193,13 +195,13 @@ def check_mergeable(first: State, second: State) -> None:
             )
     if not any(isinstance(leaf, Tracer) for leaf in (*leaves[0], *leaves[1])):
         return  # outside of `jax.shard_map`
-    # Such a sum would hold the lists of the equal state once on each device.
+    # A sum of both kinds would count the lists of the equal state once for each device.
     for name in meshes.varying_axes(first) ^ meshes.varying_axes(second):
         raise ValueError(
             f"merge: one state is equal on all devices of the mesh axis {name!r}, and the "
             "other holds the lists of each device, so that the lists of the first would "
             "count once for each device; all_reduce the other state before the merge, or "
-            f"begin with empty(metrics, {name!r})"
+            f"start from empty(metrics, {name!r})"
         )
 
 
@@ -225,7 +227,7 @@ def number(x: float | np.ndarray) -> str:
 
 
 def fields_text(tree: Any, error: Exception) -> str:
-    """Shows the fields, and the error of computing numbers if all leaves are arrays."""
+    """Returns the fields as text, and the error of computing if all leaves are arrays."""
     names = [field.name for field in dataclasses.fields(tree)]
     texts = [f"{name}={getattr(tree, name)!r}" for name in names]
     if all(isinstance(leaf, (jax.Array, np.ndarray)) for leaf in jax.tree.leaves(tree)):
@@ -235,7 +237,8 @@ def fields_text(tree: Any, error: Exception) -> str:
 
 def shown_numbers(state: State) -> tuple[list[str], str]:
     """Formats the numbers of a state, and its counts as "3 lists, 0 undefined"."""
-    # Inside a trace, results computed from constants would otherwise be traced.
+    # Without this, results that are computed from constants inside a trace would be
+    # traced.
     with jax.ensure_compile_time_eval():
         values, (lists, undefined), size = jax.device_get(
             (state._shown(), state._tally, state._sample_size)
@@ -252,7 +255,7 @@ def shown_numbers(state: State) -> tuple[list[str], str]:
 
 
 def numbers_text(values: np.ndarray) -> str:
-    """Formats a number, or the numbers of the first cutoffs: `[0.500, 0.250]`."""
+    """Formats a number, or a number for each of the first cutoffs: `[0.500, 0.250]`."""
     if not np.ndim(values):
         return number(values)
     ellipsis = ["…"] * (len(values) > _MAX_SHOWN)
@@ -260,14 +263,15 @@ def numbers_text(values: np.ndarray) -> str:
 
 
 def local_copy(tree: T) -> T | None:
-    """Returns the tree with arrays of NumPy, or None if this host cannot read them all.
+    """Returns the tree with NumPy arrays; None if this host cannot read all arrays.
 
-    Results computed from the copy depend on no mesh; results from the tree itself may.
+    Results that are computed from the copy do not depend on a mesh, unlike results from
+    the tree.
     """
     leaves, structure = jax.tree.flatten(tree)
     local_leaves = []
     for leaf in leaves:
-        # Selecting a single list from NumPy arrays gives NumPy scalars.
+        # A single list that is selected from NumPy arrays consists of NumPy scalars.
         kinds = (jax.Array, np.ndarray, np.generic)
         if isinstance(leaf, Tracer) or not isinstance(leaf, kinds):
             return None
@@ -284,7 +288,7 @@ def local_copy(tree: T) -> T | None:
 
 
 def why_unreadable(tree: object) -> list[str]:
-    """Returns, as a list of one word, why a tree cannot be read; empty if unknown."""
+    """Returns a list with the word for why a tree cannot be read; empty if unknown."""
     leaves = jax.tree.leaves(tree)
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         return ["traced"]

@@ -326,7 +326,7 @@ CASES = {
     "merge what was restored without a target": (TypeError, "states holds an array of int32 (2,); pass a pytree of Mean, and restore .*empty(metrics)", lambda: jrm.merge(jrm.empty("map"), {"map": {"counts": np.zeros(2, np.int32)}}), lambda: jrm.merge(jrm.empty("map"), jax.tree.map(np.asarray, jrm.empty("map")))),
     "mean of states": (TypeError, "lists holds a Mean.*PerList", lambda: jrm.mean(jrm.empty("map")), lambda: jrm.mean({"map": LISTS})),
     "reduce unstacked": (ValueError, "without a leading axis", lambda: jrm.reduce(jrm.empty("map")), traced(lambda: jrm.reduce(jax.vmap(jrm.average_precision)(Y, S)))),
-    "flat of a list": (TypeError, "flat needs a dict", lambda: jrm.compute([jrm.Mean.empty()], flat=True)),
+    "flat of a list": (TypeError, "flat needs a dict of states, but got list; pass a dict", lambda: jrm.compute([jrm.Mean.empty()], flat=True), lambda: (jrm.compute({"a": jrm.Mean.empty()}, flat=True), jrm.compute([jrm.Mean.empty()]))),
     # checks of values
     "check weights": (ValueError, "weights is -1.0 at (1,); pass weights of at least 0", lambda: jrm.check(Y, S, None, np.float32([1, -1])), lambda: jrm.check(Y, S, None, np.float32([1, 0]))),
     "check item weights": (ValueError, "weights is nan at (1, 2)", lambda: jrm.check(Y, S, None, at(Y, (1, 2), np.nan)), lambda: jrm.check(Y, S, None, at(Y, (1, 2), 0.5))),

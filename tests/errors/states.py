@@ -125,7 +125,7 @@ CASES = {
     "clusters of other lists": (ValueError, "ids have shape (5,), but the lists have shape (4,)", lambda: LISTS.cluster(np.arange(5)), lambda: LISTS.cluster(np.arange(4))),
     "clusters of cutoffs": (ValueError, "ids have shape (4, 2)", lambda: LISTS.cluster(np.zeros((4, 2))), lambda: LISTS.cluster(np.zeros((4, 2))[:, 0])),
     "one cluster of several lists": (ValueError, "ids have shape ()", lambda: LISTS.cluster(7), lambda: LISTS.cluster([7] * 4)),
-    "traced lists of clusters": (TypeError, "lists are traced; .*outside of jax.jit", lambda: jax.jit(lambda x: x.cluster(IDS))(LISTS), lambda: (LISTS.cluster(IDS), jax.eval_shape(lambda lists: jrm.bootstrap(lists, IDS), LISTS))),
+    "traced lists of clusters": (TypeError, "lists are traced, but .*; call cluster outside of jax.jit", lambda: jax.jit(lambda x: x.cluster(IDS))(LISTS), lambda: (LISTS.cluster(IDS), jax.eval_shape(lambda lists: jrm.bootstrap(lists, IDS), LISTS))),
     "traced ids of clusters": (TypeError, "ids are traced", lambda: jax.jit(LISTS.cluster)(IDS), lambda: LISTS.cluster(IDS)),
     # resamples
     "ids of fewer lists": (ValueError, "ids has shape", lambda: BOOT(IDS[:3]), lambda: BOOT(IDS)),
