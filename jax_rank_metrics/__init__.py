@@ -23,29 +23,30 @@
 
 All metrics are called in the same way: `metric(labels, scores, mask, weights, key, k=10)`
 returns a `Mean`, `metric.per_list(…)` returns the value of every list, and
-`metric.of(ranking, k=10)` reads a ranking that `rank`, `rank_retrieved`, `rank_ids`,
-`rank_places`, `rank_scores` or `rank_catalog` made. `evaluate` computes many metrics from
-one ranking. `rank` documents the arguments that metrics share; `metric` turns your own
-formula into a metric.
+`metric.of(ranking, k=10)` takes a ranking that `rank`, `rank_retrieved`, `rank_ids`,
+`rank_places`, `rank_scores` or `rank_catalog` made. `evaluate` computes many metrics
+from one ranking. `rank` documents the arguments that metrics share; `metric` turns your
+own formula into a metric.
 
-The package has eight private rooms. Three of them have a door, which other rooms use:
+The package has eight private folders, called rooms. Three of them have main classes,
+which the other rooms use:
 
     _ground     readers of arguments (arrays, ids of lists, frames and dicts), messages,
                 types, arithmetic, arrays that are sharded over devices
     _names      names of metrics, and facts about a metric by its name
     _values     values of lists, and the states that sum and merge them; remarks on values.
-                Its door: PerList, Mean
+                Its main classes: PerList, Mean
     _engine     from labels and scores to the value of every list: order, top-k, places of
-                tied items, metrics and their formulas, sources. Its door: Ranking
+                tied items, metrics and their formulas, sources. Main class: Ranking
     _runs       whole evaluations: files, read and joined; users, queries and links in
-                batches, with remarks on them. Its door: Evaluation
+                batches, with remarks on them. Its main class: Evaluation
     _verdicts   comparisons, leaderboards, tests, intervals, tables, plots
     _check      jrm.check, and whether a function follows a definition
     _command    the command line
 
-Each room imports only from rooms above it, and `_verdicts` only from the first three. The
-docstring of each room, and of each folder in it, explains it. `adapters` brings all of this
-into other frameworks.
+Each room imports only from rooms above it, and `_verdicts` only from the first three.
+The docstring of each room, and of each folder in it, explains its contents. `adapters`
+connects all of this to other frameworks.
 """
 
 from importlib import import_module as _import_module
@@ -57,13 +58,14 @@ if TYPE_CHECKING:
     __version__: str
 
 else:
-    # All names are loaded when the first one is used, because JAX and the package take a
-    # second to import. So the command can show its help without them.
+    # Load all names when the first one is used, because importing JAX and the package
+    # takes a second. The command can then show its help without them.
 
     def _load() -> list[str]:
         """Loads every public name into this module, and returns the names.
 
-        Names that this module already binds stay, such as a mock that a test has set.
+        Names that this module already has stay as they are, such as a mock that a test
+        has set.
         """
         public = vars(_import_module("jax_rank_metrics._public"))
         names = [name for name in public if not name.startswith("_")]
@@ -77,7 +79,8 @@ else:
             return _import_module("importlib.metadata").version("jax-rank-metrics")
         if name == "__all__":
             return _load()
-        # Do not load for private names: imports look them up while the package is loaded.
+        # Do not load for private names, because imports look them up while the package
+        # loads.
         if not name.startswith("_") and name in _load():
             return globals()[name]
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The command `jax-rank-metrics`: evaluates runs in files, judges them, shows a demo."""
+"""The command `jax-rank-metrics`: evaluates and judges runs in files, shows a demo."""
 
 import contextlib
 import gc
@@ -19,16 +19,17 @@ from jax_rank_metrics._names.trec import FAMILIES, SETS
 if TYPE_CHECKING:
     import typer
 
-# Import JAX, and modules that import it, only inside functions, so that `--help` and errors
-# in the options do not wait for it.
+# Import JAX, and modules that import JAX, only inside functions, so that `--help` and
+# errors in the options do not have to wait for JAX.
 
 
 @contextlib.contextmanager
 def _errors_as_lines(code: int = 1) -> Iterator[None]:
     """Prints an error as one line on stderr, and exits with this code.
 
-    Errors of unexpected types keep their traceback. If the code is not 1, they exit with it
-    too, because 1 is then a verdict. A warning is printed as one line, too.
+    Errors of unexpected types keep their traceback. If the code is not 1, they also
+    exit with this code, because 1 is then a verdict. A warning is also printed as one
+    line.
     """
     try:
         with warnings.catch_warnings():
@@ -37,8 +38,8 @@ def _errors_as_lines(code: int = 1) -> Iterator[None]:
             yield
     except Exception as error:
         is_known = isinstance(error, ValueError | TypeError | OSError | ImportError)
-        # A broken pipe means that the reader of stdout has stopped, as `head` does. Raise
-        # it, because typer then exits silently.
+        # A broken pipe means that the reader of stdout has stopped, as `head` does.
+        # Raise the error, because typer then exits silently.
         if code == 1 and (isinstance(error, BrokenPipeError) or not is_known):
             raise
         if not is_known:
@@ -46,7 +47,8 @@ def _errors_as_lines(code: int = 1) -> Iterator[None]:
         with contextlib.suppress(OSError):  # stderr may be full, too
             note(str(error))
         if isinstance(error, OSError) and sys.stdout is not None:
-            # Text that stdout did not take is still buffered, and would fail again at exit.
+            # Text that stdout did not accept is still buffered, and writing it would
+            # fail again at exit.
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
@@ -66,7 +68,7 @@ def app() -> "typer.Typer":
     import typer
     import typer.core
 
-    # Without rich markup, errors have the same four lines on every terminal.
+    # Without rich markup, errors have the same four lines in every terminal.
     commands = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
     def print_version(is_set: bool) -> None:
@@ -80,7 +82,7 @@ def app() -> "typer.Typer":
         return typer.Option(help=f"With --scored: the column of {content}.")
 
     class Command(typer.core.TyperCommand):
-        """A command whose options list their choices if a value is wrong or missing."""
+        """A command that lists the choices of an option without a valid value."""
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             for param in self.params:
@@ -348,8 +350,8 @@ def app() -> "typer.Typer":
         for library in ("optax", "rich", "sklearn"):
             optional.import_optional(library, "the demo", "demo")
         if devices is not None:
-            # JAX allows this only before its first computation. Devices that wait for each
-            # other need a thread each, and there may be more devices than cores.
+            # JAX allows this only before its first computation. Devices that wait for
+            # each other need one thread each, and there may be more devices than cores.
             os.environ.setdefault("PJRT_NPROC", str(4 * devices))
             import jax
 
@@ -367,8 +369,8 @@ def main() -> None:
     is_demo, is_gate = (sys.argv[1:2] == [word] for word in ("demo", "gate"))
     needed_by = ("the demo", "demo") if is_demo else ("the command line", "trec")
     if not is_demo:
-        # Looking for cycles among the objects of JAX, during the run and at exit, would
-        # take a quarter of the time, so skip it: the process ends soon anyway.
+        # Garbage collection of JAX's objects, during the run and at exit, would take a
+        # quarter of the time, so skip it: the process ends soon anyway.
         gc.disable()
     try:
         with _errors_as_lines(2 if is_gate else 1):

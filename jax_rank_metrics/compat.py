@@ -1,4 +1,4 @@
-"""List weights as in libraries where a list's weight depends on other lists."""
+"""List weights as in libraries in which a list's weight depends on other lists."""
 
 from collections.abc import Hashable, Iterable
 
@@ -23,17 +23,17 @@ def keras_rs_list_weights(
 
     The weight of a list is Σ weight·relevance / Σ relevance. A list without a relevant
     item gets the mean weight of the lists with a relevant item *in the same batch*, or 1
-    if the batch has no such list. So with these weights, as in keras_rs, a result depends
-    on how lists were batched. A list without items gets 0. Pass the weights as
-    `list_weights` to reproduce the numbers of keras_rs.
+    if the batch has no such list. With these weights, as in keras_rs, a result
+    therefore depends on how lists were batched. A list without items gets 0. Pass the
+    weights as `list_weights` to reproduce the numbers of keras_rs.
 
     Args:
         labels: `[lists, items]`; negative labels are padding.
         weights: `[lists, items]`; items with a weight not above 0 are masked.
         mask: `[lists, items]` bool, or None.
-        gain_fn: The relevance of a label. Pass the gain for keras_rs `DCG` and `NDCG`. For
-            its other metrics pass None: the relevance is then 1 for labels of at least 1,
-            else 0.
+        gain_fn: The relevance of a label. Pass the gain for `DCG` and `NDCG` of
+            keras_rs. For its other metrics pass None: the relevance is then 1 for
+            labels of at least 1, and 0 for other labels.
 
     Returns:
         `[lists]` floats.
@@ -69,7 +69,8 @@ def keras_rs_list_weights(
     num_with_relevant = jnp.sum(has_relevant, dtype=jnp.int32).astype(
         mean_item_weights.dtype
     )
-    # Lists without a relevant item get the mean over the other lists, or 1 without any.
+    # Lists without a relevant item get the mean over the other lists, or 1 if there are
+    # none.
     default_weight = jnp.where(
         num_with_relevant > 0, ratio(jnp.sum(mean_item_weights), num_with_relevant), 1
     )
@@ -78,7 +79,7 @@ def keras_rs_list_weights(
 
 
 def accuracy_calculator_list_weights(query_labels: Iterable[Hashable]) -> jax.Array:
-    """Derives list weights that average first within classes, and then over classes.
+    """Derives list weights that average within classes first, and then over classes.
 
     The `AccuracyCalculator` of pytorch-metric-learning averages in this way with
     `avg_of_avgs=True`. The weight of a list is 1 / the number of queries of its class. Pass
@@ -87,8 +88,8 @@ def accuracy_calculator_list_weights(query_labels: Iterable[Hashable]) -> jax.Ar
     `return_per_class=True`, see `PerList.by`.
 
     Args:
-        query_labels: `[lists]`, the class of each query, of all queries at once: integers,
-            strings or any keys of dicts, as for `pack`.
+        query_labels: `[lists]`, the class of each query; pass all queries in one call.
+            Classes are integers, strings or any keys of dicts, as for `pack`.
 
     Returns:
         `[lists]` float32.

@@ -1,9 +1,9 @@
-"""The command `jax-rank-metrics demo`: learns to retrieve digits, and measures the result.
+"""The command `jax-rank-metrics demo`: trains image retrieval, and measures the result.
 
-A query is an image of a handwritten digit, and every other image of that digit is relevant
-to it. A small network is trained, with ndcg@10 and mrr measured inside the compiled step.
-Then every held-out image queries all other held-out images. No held-out image is trained
-on, and the queries are spread over all devices.
+A query is an image of a handwritten digit, and every other image of that digit is
+relevant to it. A small network is trained, and ndcg@10 and mrr are measured inside the
+compiled step. Then every held-out image is a query for all other held-out images.
+Held-out images are not used in training, and the queries are divided over all devices.
 
 The images come with scikit-learn, so nothing is downloaded.
 """
@@ -108,12 +108,14 @@ def score_batch(
 ) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array]]:
     """Returns the loss, and the labels, scores and mask `[batch, batch]` for the metrics.
 
-    Rows are queries and columns candidates: every image of the batch queries the others.
+    Rows are queries and columns are candidates: every image of the batch is a query for
+    the other images.
     """
     embeddings = embed(params, batch.pixels)
     scores = embeddings @ embeddings.T
     labels = batch.digits[:, None] == batch.digits
-    # No image is a candidate for itself. Its label is True, but masked items are not read.
+    # No image is a candidate for itself, so mask it. Its label is True, but masked
+    # items are not read.
     mask = ~jnp.eye(len(labels), dtype=bool)
     return softmax_loss(labels, scores, mask), (labels, scores, mask)
 
@@ -132,8 +134,8 @@ def make_train_step(optimizer: Any) -> Callable[..., Any]:
         (loss, lists), grads = value_and_grad(params, batch)
         updates, opt_state = optimizer.update(grads, opt_state, params)
         params = optax.apply_updates(params, updates)
-        # The scores exist already, so the metrics only cost one ranking. Their states stay
-        # on the device until they are read.
+        # The scores exist already, so the metrics cost only one ranking. The states
+        # stay on the device until they are read.
         states = jrm.merge(states, jrm.evaluate(TRAIN_METRICS, *lists))
         return params, opt_state, states, loss
 
@@ -161,7 +163,8 @@ def train(
         )
         if step % STEPS_PER_REPORT == 0 or step == steps:
             report(step, float(loss), jrm.compute(states))
-            # Empty states make each report cover the steps since the last one.
+            # Start from empty states, so that each report covers the steps since the
+            # last report.
             states = jrm.empty(TRAIN_METRICS)
     return params
 
@@ -170,12 +173,12 @@ def train(
 
 
 def same_digit(query_digits: jax.Array, item_digits: jax.Array) -> jax.Array:
-    """Returns labels `[queries, items]`: images of the query's digit are relevant."""
+    """Returns labels `[queries, items]`; images of the query's digit are relevant."""
     return query_digits[:, None] == item_digits[None]
 
 
 def evaluate(embeddings: jax.Array, digits: jax.Array) -> jrm.Evaluation:
-    """Measures how well every image retrieves all other images of its digit."""
+    """Measures how well images retrieve all other images of their digit."""
     # Pass the axis type, because its default differs among versions of JAX.
     mesh = jax.make_mesh((jax.device_count(),), ("data",), axis_types=(AxisType.Auto,))
     return jrm.evaluate_embeddings(
@@ -216,7 +219,7 @@ def train_with_progress(
 
 
 def draw(evaluations: dict[str, jrm.Evaluation]) -> "Figure":
-    """Draws recall at cutoffs, and the `map` of each query with and without training."""
+    """Draws recall at cutoffs, and each query's `map` with and without training."""
     library = optional.import_optional("matplotlib.figure", "demo --save", "plots")
     figure: Figure = library.Figure(figsize=(10, 3.6), layout="constrained")
     recall_ax, difference_ax, distribution_ax = figure.subplots(1, 3)

@@ -1,4 +1,4 @@
-"""Checks of metrics of your own: the laws of every metric, and published definitions."""
+"""Checks of your own metrics: by laws of all metrics, and by published definitions."""
 
 import functools
 import itertools
@@ -36,8 +36,8 @@ def _random_amounts(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndar
     return rng.uniform(0.5, 4, shape).astype(np.float32)
 
 
-# How to draw the columns that metrics of the package read. Other columns are random bools.
-# Other item columns are numbers above 0, so that their logarithms exist.
+# How to draw the columns that metrics of the package read. Other columns are random
+# bools, and other item columns are numbers above 0, so that their logarithms exist.
 COLUMNS: Mapping[str, Draw] = {
     "judged": lambda rng, shape: rng.random(shape) < 0.7,
     "pooled": lambda rng, shape: rng.random(shape) < 0.8,
@@ -54,7 +54,7 @@ COLUMNS: Mapping[str, Draw] = {
 
 
 class Lists(NamedTuple):
-    """Lists as rows, `[lists, items]` each; columns may have trailing axes."""
+    """Lists as rows, in arrays `[lists, items]`; columns may have trailing axes."""
 
     labels: np.ndarray
     scores: np.ndarray
@@ -63,7 +63,7 @@ class Lists(NamedTuple):
     columns: dict[str, np.ndarray]
 
     def map(self, fn: Callable[[np.ndarray], np.ndarray]) -> "Lists":
-        """Applies a function to every array that has an entry for each item."""
+        """Applies a function to all arrays that have an entry for each item."""
         weights = self.weights
         if weights is not None and weights.ndim > 1:
             weights = fn(weights)
@@ -81,7 +81,7 @@ class Lists(NamedTuple):
         return self._replace(columns=self.columns | rows)
 
     def garbled(self) -> "Lists":
-        """Fills slots without an item, where the mask is false, with NaN, 1 or True.
+        """Fills the slots that are masked, and hold no item, with NaN, 1 or True.
 
         A metric must not read these slots. The mask itself is not changed.
         """
@@ -107,27 +107,28 @@ def check_metric(
 ) -> None:
     """Runs a metric on small random lists, and raises if it breaks a law.
 
-    These are the laws. The value of a list depends only on its own items: not on `jax.jit`,
-    `jax.vmap`, the rest of the batch, padding, or the order of the items. It does not
-    depend on the layout either: rows, packed lists, lists already in rank order, or scores
-    with the ids of relevant items (for which a metric may raise ValueError instead). Means
-    of batches merge into the mean of all lists, and gradients are zero, never NaN. If
-    scores tie, the value is the mean over all orders of the tied items, unless the metric
-    declares otherwise; this is tested on lists of five items, also cut within tie groups
-    (`check_ties`). Functions that the formula passes to the verbs are the same in every
-    call, because metrics share work by their identity. Sharded items are not tested,
-    because the same code reads them as rows.
+    These are the laws. The value of a list depends only on its own items: not on
+    `jax.jit`, `jax.vmap`, the rest of the batch, padding, or the order of the items.
+    The value does not depend on the layout either: rows, packed lists, lists that are
+    already in rank order, or scores with the ids of relevant items (for the last, a
+    metric may raise ValueError instead). Means of batches merge into the mean of all
+    lists, and gradients are zero, never NaN. If scores tie, the value is the mean over
+    all orders of the tied items, unless the metric declares otherwise; this is tested
+    on lists of five items, also with cutoffs within tie groups (`check_ties`).
+    Functions that the formula passes to helpers such as `expected_sum` are the same
+    objects in every call, because metrics share the work of identical functions.
+    Sharded items are not tested, because they are read by the same code as rows.
 
     Args:
         metric: A metric made by `jax_rank_metrics.metric`.
         columns: For each column, a function `draw(rng, shape)` that returns an array of
             this shape, perhaps with trailing axes. Columns without a function are drawn as
-            in `COLUMNS`, or are random bools; item columns are numbers above 0.
+            in `COLUMNS`; others are random bools, or for item columns numbers above 0.
         seed: The seed of the random lists.
         **options: Options of the metric.
 
     Raises:
-        AssertionError: if a law does not hold; the message names it.
+        AssertionError: if a law does not hold; the message names the law.
 
     >>> import jax_rank_metrics as jrm
     >>> check_metric(jrm.precision, denominator="k")
@@ -191,7 +192,7 @@ def check_metric(
 
 
 def _cuts(options: Mapping[str, Any]) -> list[tuple[int | None, dict[str, Any]]]:
-    """Returns pairs: how deep to rank lists of five items, and the cutoffs to ask for."""
+    """Returns pairs of the depth to which lists of five items are ranked, and cutoffs."""
     if "k" not in options:
         return [(None, {})]
     ks = options["k"] if isinstance(options["k"], (tuple, list)) else (options["k"],)
@@ -207,8 +208,8 @@ def _random_lists(
 ) -> Lists:
     """Draws lists with tied scores and graded labels.
 
-    List 0 has no items, and list 1 has no relevant items. Items from index `_NUM_LISTED`
-    on are unlisted: their labels and columns are 0.
+    List 0 has no items, and list 1 has no relevant items. Items with an index of at
+    least `_NUM_LISTED` are unlisted: their labels and columns are 0.
     """
     is_listed = np.arange(shape[1]) < _NUM_LISTED
     labels = rng.choice([0, 0, 1, 2], shape) * is_listed
@@ -231,14 +232,15 @@ def check_ties(
     depth: int | None = None,
     tables: Mapping[str, ArrayLike] | None = None,
 ) -> None:
-    """Checks that values of tied lists are the means over all orders of the tied items.
+    """Checks that values of lists with ties are the means over all orders of tied items.
 
     Args:
-        evaluate: Returns the values of metrics by their names, for lists of five items.
-        columns: For each column, a function that draws it; see `check_metric`.
+        evaluate: A function from a ranking of lists of five items to a dict from
+            metrics to values.
+        columns: A dict from columns to functions that draw them; see `check_metric`.
         rng: Draws the lists.
-        depth: How deep lists are ranked; None ranks them whole.
-        tables: By name, item columns `[5, …]`, the same for all lists.
+        depth: The depth to which lists are ranked; None ranks whole lists.
+        tables: A dict from names to item columns `[5, …]`, the same for all lists.
 
     Raises:
         AssertionError: if a value is not this mean; the message shows the list.
@@ -246,7 +248,7 @@ def check_ties(
     orders = np.array(list(itertools.permutations(range(5))))
     lists = _random_lists(rng, columns, (24, 5)).with_tables(tables or {})
     lists = lists._replace(scores=rng.integers(0, 3, (24, 5)).astype(np.float32))
-    # Each list is followed by copies in which its tied items have every order.
+    # Put each list before copies of it that have the tied items in every order.
     tied = 5 * lists.scores[:, None]
     scores = np.concatenate([tied, tied + orders], axis=1).reshape(-1, 5)
     repeated = lists.map(lambda array: np.repeat(array, 1 + len(orders), axis=0))
@@ -269,7 +271,7 @@ def check_ties(
 def _check_rank_order(
     lists: Lists, evaluate: Callable[..., PerList], name: str
 ) -> None:
-    """Checks that lists passed in rank order have the same values as ranked by scores."""
+    """Checks that lists passed in rank order have the values of lists ranked by scores."""
     orders = np.argsort(-lists.scores, axis=1, kind="stable")
 
     def reorder(x: np.ndarray) -> np.ndarray:
@@ -288,7 +290,7 @@ def _check_rank_order(
 
 
 def _check_functions(bound: Bound, ranking: Ranking) -> None:
-    """Checks that the formula passes the same functions to the ranking in two calls."""
+    """Checks that the formula passes the same functions to the ranking in every call."""
 
     def functions() -> set[Callable[..., Any]]:
         cache = Cache()
@@ -313,7 +315,7 @@ def _closes_over_arrays(function: Callable[..., Any]) -> bool:
 
 
 def _prepared(spec: Spec, tables: Mapping[str, ArrayLike]) -> dict[str, ArrayLike]:
-    """Returns item columns, with the prepared columns that a metric reads."""
+    """Returns item columns, together with the prepared columns that a metric reads."""
     arrays = {name: jnp.asarray(table, float) for name, table in tables.items()}
     columns = item_columns.made_of(arrays, spec.prepared)
     return {**tables, **{name: columns[key] for name, key in spec.prepared}}
@@ -329,8 +331,9 @@ def _check_ids(
 
     Args:
         lists: The lists as rows.
-        tables: By name, item columns `[items, …]`, looked up by id.
-        evaluate: Returns the values of a ranking.
+        tables: A dict from names to item columns `[items, …]`, which are looked up by
+            id.
+        evaluate: A function from a ranking to the values of the metric.
         name: The name of the metric.
     """
     ids = np.tile(np.arange(_NUM_LISTED, dtype=np.int32), (_NUM_LISTS, 1))

@@ -206,7 +206,7 @@ EXCLUDED_TENTHS = {
     "exclude_ids": [[3]],
     "relevant_labels": TENTHS,
 }
-OF_SIZES = "and so on, as if they were the sizes of lists; pass the list of each item, as np.repeat(np.arange(len(sizes)), sizes) has it"
+OF_SIZES = "and so on, as if they were the sizes of lists; pass the number of each item's list, as np.repeat(np.arange(len(sizes)), sizes) has it"
 CHECKS = {
     "a constant list, packed": (lambda: jrm.check([1, 0, 0, 0, 0] * 2, [*FALLING, *[1] * 5], segment_ids=FIVES, num_segments=2), "all scores are equal in 1 of 2 lists, as in list 1;"),
     # One list after the other, no label needs to be padding.

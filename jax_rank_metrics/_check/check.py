@@ -29,7 +29,7 @@ _gains_of = jax.jit(gains_of, static_argnums=0)  # one program, as in metrics
 
 
 class _Options(NamedTuple):
-    """Options of `check` beside the data.
+    """The options of `check`.
 
     Attributes:
         gain_fn: The gain function.
@@ -43,7 +43,7 @@ class _Options(NamedTuple):
 
     @property
     def in_order(self) -> list[str]:
-        """The names of metrics that read tied items in the order of a hash."""
+        """The names of metrics that read tied items in one order, by a hash."""
         return [bound.name for bound in self.bounds if bound.tie_reading == "order"]
 
 
@@ -68,27 +68,29 @@ def check(
 
     Pass the arguments of the call that you want to check: labels and scores as to `rank`,
     packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
-    `rank_scores`. Or pass the result of `join` or of a driver, which has warned of the same
-    already. For an `Evaluation`, only the warnings of its driver are known. The driver sees
-    no distances, for instance, if all metrics have a cutoff and the scores of a model stay
-    on its device. Everything is read on the host, so call `check` outside `jax.jit`, once
-    for a data set or on its first batch. For a model or embeddings, pass the scores of some
-    queries, with their `relevant_ids` and `exclude_ids`.
+    `rank_scores`. Or pass the result of `join` or of a driver; most of its remarks have
+    already been given as warnings. For an `Evaluation`, `check` only repeats the
+    warnings of its driver, which does not see everything: if all metrics have a cutoff
+    and the scores of a model stay on its device, for instance, the driver cannot notice
+    that scores are distances. Everything is read on the host, so call `check` outside
+    `jax.jit`, once for a data set or on its first batch. For a model or embeddings,
+    pass the scores of some queries, with their `relevant_ids` and `exclude_ids`.
 
     Each remark says how many lists or items it is about, names the first of them, and
-    says what to pass if they were not intended. There are remarks on
+    says what to pass if the values were not intended. There are remarks on
 
     - labels and scores that seem to be swapped;
     - lists that all have a single item, as arrays `[lists, items, 1]` have;
-    - labels without a relevant item at this threshold, or with relevant items only;
-    - negative labels, unless they are padding: one value, at the end of rows;
+    - labels without a relevant item at this threshold, or with only relevant items;
+    - negative labels, unless they look like padding: a single value, at the end of
+      rows;
     - lists in which all scores are equal;
     - relevant items whose scores differ from the scores of other items, but not in
       float32;
-    - items of different labels whose scores are equal, if one of the `metrics` has no
+    - items with different labels and equal scores, if one of the `metrics` has no
       closed form over ties;
-    - items of different labels that tie across a cutoff of one of the `metrics`, if
-      their order can move its mean by more than its standard error;
+    - items with different labels that tie across a cutoff of one of the `metrics`, if
+      their order can move the metric's mean by more than its standard error;
     - scores of −inf, which is the lowest score;
     - relevant items that score below other items, as if scores were ranks or distances;
     - masks that hide whole lists before others;
@@ -98,31 +100,32 @@ def check(
     - ids of a `Joined` that never match.
 
     Args:
-        labels: See `rank`. Or a `Joined` or an `Evaluation`, without any other array.
+        labels: See `rank`. Or a `Joined` or an `Evaluation`; then pass no other array.
         scores: See `rank`. NaN raises if the item exists.
         mask: See `rank`.
         weights: See `rank`. Negative and NaN weights of lists, and of items that exist,
             raise.
-        gain_fn: The gain function; its values must be finite and not negative.
+        gain_fn: The gain function; gains must be finite and not negative.
         relevance_threshold: The smallest label of a relevant item.
         segment_ids: See `rank`.
-        num_segments: See `rank`. Segment ids that are not below it raise.
+        num_segments: See `rank`. Segment ids that are not below this number raise.
         retrieved_ids: See `rank_ids`.
         relevant_ids: See `rank_ids` and `rank_catalog`. A repeated id in a list raises.
         relevant_labels: See `rank_ids`; None makes every listed id relevant.
         exclude_ids: See `rank_catalog`.
-        num_items: The number of items in the catalogue. Ids count from 0, so ids that are
-            not below it raise. If scores are passed with ids, they tell the number.
-        metrics: As for `evaluate`, to remark on ties that these metrics read in one order,
-            or that can move their means.
+        num_items: The number of items in the catalogue. Ids count from 0, so ids that
+            are not below this number raise. If scores are passed with ids, the number
+            is read from the scores.
+        metrics: As for `evaluate`; `check` then also remarks on ties that these metrics
+            read in one order, and on ties that can move their means.
 
     Returns:
         The remarks; an empty list if nothing looks odd.
 
     Raises:
-        ValueError: if a value is impossible; it names the argument, the first index and
-            the value there.
-        TypeError: if an argument is traced; or as `rank`.
+        ValueError: if a value is impossible; the message names the argument, the first
+            index and the value there.
+        TypeError: if an argument is traced; and whenever `rank` raises it.
 
     >>> check([1, 0], [0.5, float("nan")])
     Traceback (most recent call last):
@@ -151,8 +154,8 @@ def check(
     for name, value in arguments.items():
         if isinstance(value, Tracer):
             raise TypeError(
-                f"{name} is traced; call check outside jax.jit and jax.grad (in a loss, a "
-                "metric without relax= has the gradient 0 by scores, and trains nothing)"
+                f"{name} is traced; call check outside jax.jit and jax.grad (in a loss, "
+                "pass relax= to a metric, because without it the gradient by scores is 0)"
             )
     inputs.positive("relevance_threshold", relevance_threshold)
     bounds = () if metrics is None else binding.bind_all(metrics)
@@ -168,7 +171,7 @@ def check(
             return [*labels.remarks]
         _check_gains(gain_fn, labels.labels, labels.mask)
         lists: Any = joined.lists_of_joined(labels, relevance_threshold, bounds)
-        known = labels.remarks_at(relevance_threshold)  # remarks on order included
+        known = labels.remarks_at(relevance_threshold)  # these include remarks on order
         score_remarks = remarks.remark_on_scores(lists, lists.scores)
         score_remarks += _on_cutoffs(lists, bounds, labels.arguments())
         return [
@@ -204,8 +207,8 @@ def _check_labels(
 ) -> list[str]:
     """Raises on impossible values in arguments of `rank`, and returns the remarks.
 
-    `arrays` holds labels, scores, mask and weights, and `packing` the segment ids and
-    their number, all as the caller passed them.
+    `arrays` holds labels, scores, mask and weights; `packing` holds the segment ids and
+    the number of segments. All are as the caller passed them.
     """
     raw_labels, raw_scores, raw_mask, raw_weights = arrays
     item_values = {"labels": raw_labels, "scores": raw_scores, "mask": raw_mask}
@@ -276,7 +279,7 @@ def _check_labels(
 
 
 def _exact_scores(raw_scores: object, scores: jax.Array) -> np.ndarray | None:
-    """Returns the scores as passed, flat, if JAX narrows their dtype; None otherwise."""
+    """Returns the flattened scores as passed, if JAX narrows their dtype; else None."""
     if isinstance(raw_scores, jax.Array):
         return None
     exact = inputs.numpy_array("scores", raw_scores)
@@ -311,11 +314,12 @@ def _check_ids(
     num_items: object,
     options: _Options,
 ) -> list[str]:
-    """Raises on impossible ids of `rank_ids`, `rank_scores` or `rank_catalog`.
+    """Checks ids of `rank_ids`, `rank_scores` or `rank_catalog`, and returns the remarks.
 
     `arrays` holds retrieved ids, relevant ids, relevant labels and excluded ids, as the
-    caller passed them; all but the relevant ids may be None. `raw_scores`, if any, cover
-    the catalogue, and `num_items` must agree with them. Returns the remarks.
+    caller passed them; all except the relevant ids may be None. `raw_scores` are None
+    or cover the catalogue, and `num_items` must agree with them. Raises if ids are
+    impossible.
     """
     raw_retrieved, raw_relevant, raw_labels, raw_excluded = arrays
     further = {"retrieved_ids": raw_retrieved, "exclude_ids": raw_excluded}
@@ -403,7 +407,7 @@ def _remarks_on_catalog_scores(
     exists: np.ndarray,
     options: _Options,
 ) -> list[str]:
-    """Remarks on scores `[*lists, items]` of a catalogue, which `relevant_ids` index."""
+    """Remarks on scores `[*lists, items]` of a catalogue; ids are positions in it."""
     *shape, _ = scores.shape
     list_numbers = np.arange(len(exists))[:, None]
     labels = np.zeros(exists.shape)
@@ -431,7 +435,7 @@ def _remarks_on_catalog_scores(
 def _on_cutoffs(
     lists: remarks.FlatLists, bounds: Sequence[spec.Bound], arguments: dict[str, Any]
 ) -> list[str]:
-    """Remarks on ties across cutoffs, for metrics whose columns were all passed."""
+    """Remarks on ties across cutoffs, for metrics all of whose columns were passed."""
     columns = arguments.get("columns", {})
     bounds = tuple(bound for bound in bounds if columns.keys() >= {*bound.spec.columns})
     read = {name for bound in bounds for name in bound.spec.all_columns}
@@ -448,7 +452,7 @@ def _on_cutoffs(
 
 
 def _raise_where(bad: np.ndarray, name: str, values: np.ndarray, cure: str) -> None:
-    """Raises ValueError if `bad`, in the shape of `values`, is true anywhere.
+    """Raises ValueError if `bad`, which has the shape of `values`, is true anywhere.
 
     The message names the first bad value and its index, and ends in `cure`.
     """

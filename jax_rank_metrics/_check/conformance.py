@@ -1,7 +1,7 @@
-"""`jrm.testing.conformance`: the definition of a metric that a function follows.
+"""`jrm.testing.conformance`: finds the definition of a metric that a function follows.
 
-The conformance vectors hold the value of each test under every published definition, and
-the values of known mistakes; `conformance/README.md` says how to read them.
+The conformance vectors contain the value of each test under every published definition,
+and the values that known mistakes give; `conformance/README.md` explains their format.
 """
 
 import dataclasses
@@ -20,10 +20,10 @@ from jax_rank_metrics._ground import inputs
 
 Form = Literal["arrays", "documents", "ranked", "queries"]
 Json = Mapping[str, Any]
-Choices = Mapping[str, str]  # from each option to a choice
+Choices = Mapping[str, str]  # from options to choices
 Answers = list[tuple[Json, float | None]]  # tests with their answers
 
-# Options that the arguments of a form cannot express.
+# The options that the arguments of each form cannot express.
 _UNSAID = {"arrays": {"duplicates"}, "documents": set(), "queries": {"duplicates"}}
 _UNSAID |= {"ranked": {"ties", "scores", "nan", "infinite"}}
 _MAX_EXAMPLES = 3  # shown for each mistake
@@ -31,14 +31,14 @@ _MAX_EXAMPLES = 3  # shown for each mistake
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """An answer that a definition does not give.
+    """An answer of a function that differs from the definition.
 
     Attributes:
         test: The id of the test.
         answer: The value; None if the function raised, or returned NaN or None.
-        due: The value of the definition, None for no value.
-        mistake: The choices of a known mistake, or of another definition, that give the
-            answer, such as "ideal:returned"; "" if no known choices give it.
+        due: The value under the definition; None if it gives no value.
+        mistake: The choices of a known mistake, or of another definition, under which
+            the answer is right, such as "ideal:returned"; "" if there are none.
     """
 
     test: str
@@ -47,7 +47,7 @@ class Failure:
     mistake: str
 
     def __str__(self) -> str:
-        """Shows both values: `short-list/ndcg@5 is 1 and not 0.613147`."""
+        """Shows both values, as in `short-list/ndcg@5 is 1 and not 0.613147`."""
         values = self.answer, self.due
         texts = ["no value" if value is None else f"{value:.6g}" for value in values]
         return f"{self.test} is {' and not '.join(texts)}"
@@ -55,15 +55,15 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Conformance:
-    """The definition that a function follows, and the answers that break it.
+    """The definition that a function follows, and the answers that differ from it.
 
     Attributes:
         metric: The name of the metric.
-        definition: The choice of each option.
-        undecided: By option, the choices that explain the same number of answers as the
-            definition, for options with several such choices.
-        failures: The answers that the definition does not give.
-        num_tests: How many tests the function was called for.
+        definition: A dict from options to choices.
+        undecided: A dict from options to the choices that explain as many answers as
+            the definition does; only options with several such choices.
+        failures: The answers that differ from the definition.
+        num_tests: The number of tests for which the function was called.
     """
 
     metric: str
@@ -84,7 +84,7 @@ class Conformance:
         return {option: name for option, name in chosen if name != options[option][0]}
 
     def __repr__(self) -> str:
-        """Shows the definition in words, undecided options, and mistakes with examples."""
+        """Shows the definition in words, undecided options, and mistakes."""
         words = _vectors("means")["options"] | _vectors("lists")["options"]
         num_equal = self.num_tests - len(self.failures)
         lines = [f"{self.metric}: {num_equal} of {self.num_tests} answers follow"]
@@ -112,18 +112,19 @@ def conformance(
 ) -> Conformance:
     """Names the definition of a metric that a function follows, and its mistakes.
 
-    One name, such as ndcg, stands for several published definitions. The function is
-    called for small lists whose values under each definition are known, and the result is
-    the definition that explains the most answers. If several choices of an option explain
-    the same number, the first is taken: the choice of definition 1, the defaults of this
-    package, if it is among them. An answer that the definition does not give is named by
-    the known mistake that gives it.
+    A name such as ndcg has several published definitions. The function is called for
+    small lists whose values under each definition are known, and the result is the
+    definition that explains the most answers. If several choices of an option explain
+    the same number, the first of them is taken; choices of definition 1, that is, of
+    the defaults of this package, come first. For an answer that differs from the
+    definition, the result names the known mistake that gives this answer.
 
-    The function may call a program in any language. It takes two arguments, as `form` says,
-    and returns a number; NaN, None and an exception are no value. Parameters of a test are
-    passed by keyword, if the function names them: `k`, which is left out for whole lists,
-    `rel`, the least relevant grade, `p`, `max_grade` and `alpha`. Tests that the function
-    cannot be called for are left out.
+    The function may call a program in any language. It takes two arguments, which
+    `form` describes, and returns a number; NaN, None and an exception mean no value.
+    Parameters of a test are passed by keyword if the function has parameters of these
+    names: `k`, which is left out for whole lists, `rel`, the smallest relevant grade,
+    `p`, `max_grade` and `alpha`. Tests for which the function cannot be called are left
+    out.
 
     Args:
         function: The function.
@@ -131,26 +132,26 @@ def conformance(
             r_precision, bpref, alpha_ndcg or rbo.
         signature: The definition that the function is meant to follow, such as
             "ndcg@10|gain:linear|ties:id-desc|def:1", as `jax_rank_metrics.signature`
-            makes it; rbo has none. Options that it does not name have the choices of
-            definition 1. None derives the definition.
+            returns it; rbo has none. Options that the signature does not name have the
+            choices of definition 1. None derives the definition from the answers.
         form: The arguments of the function, for a list of documents:
 
-            - "arrays": labels and scores, `[items]` float64 of NumPy. They cannot express
-              documents that were judged but not returned, or that repeat.
-            - "documents": judgements `{id: grade}`, and the run as pairs `(id, score)` in
-              the order of the input, in which ids may repeat. For alpha_ndcg judgements
-              are `{id: [subtopic, …]}`; for rbo there are two runs.
+            - "arrays": labels and scores, `[items]` float64 NumPy arrays. They cannot
+              express documents that were judged but not returned, or that repeat.
+            - "documents": judgements `{id: grade}`, and the run as pairs `(id, score)`
+              in the order of the input; ids may repeat. For alpha_ndcg, judgements are
+              `{id: [subtopic, …]}`; for rbo, the two arguments are runs.
             - "ranked": the same judgements, and the ids of the run, best first.
             - "queries": `{query: {id: grade}}` and `{query: {id: score}}`, for means over
               queries, and for lists as a single query.
 
     Returns:
-        A `Conformance`, which shows the definition in words. Its `ok` is true if every
-        answer follows the definition; `failures` are the answers that do not.
+        A `Conformance`, which prints the definition in words. Its `ok` is True if every
+        answer follows the definition; `failures` holds the other answers.
 
     Raises:
-        ValueError: if the metric or the form is unknown; if the signature is of another
-            metric, or has a choice that no test knows; if no answer is a number.
+        ValueError: if the metric or the form is unknown; if the signature is for
+            another metric, or has a choice that no test has; if no answer is a number.
         TypeError: if the function is not callable.
 
     >>> def hit_rate(labels, scores, k=None):
@@ -185,7 +186,7 @@ def conformance(
 
 @functools.cache
 def _vectors(name: str) -> Json:
-    """Reads a file of the vectors, from the wheel or, in a checkout, beside the package."""
+    """Reads a file of the vectors, from the wheel or from a checkout's top folder."""
     paths = [top / f"conformance/v1/{name}.json" for top in Path(__file__).parents[1:3]]
     return json.loads(next(filter(Path.is_file, paths)).read_text("ascii"))
 
@@ -197,8 +198,8 @@ def _options(metric: str, form: Form = "queries") -> dict[str, list[str]]:
     options = dict(headers[metric]["options"])
     if form == "queries":
         options |= _vectors("means")["metrics"].get(metric, {}).get("options", {})
-    # The reference of the vectors refuses repeats, but definition 1 keeps their rank, so
-    # move "error" to the end.
+    # The reference of the vectors raises for repeats, but definition 1 keeps their
+    # rank, so move "error" to the end.
     options["duplicates"] = sorted(options["duplicates"], key="error".__eq__)
     if form == "arrays":  # ties cannot be broken by ids
         options["ties"] = [name for name in options["ties"] if name[:3] != "id-"]
@@ -209,7 +210,10 @@ def _elected(signature: str, metric: str, options: Json) -> dict[str, str]:
     """Returns the choice of each option in a signature; raises if a choice is unknown."""
     choices = signatures.fields(signature)
     if choices["metric"] != metric:
-        raise ValueError(f"signature is {signature!r}, but metric is {metric!r}")
+        raise ValueError(
+            f"signature is {signature!r}, but metric is {metric!r}; pass the signature of "
+            "this metric"
+        )
     for option, names in options.items():
         inputs.option(f"{option} of signature", choices[option], names)
     return {option: choices[option] for option in options}
@@ -238,12 +242,12 @@ def _arguments(group: Json, form: Form) -> tuple[object, ...] | None:
 
 
 def _pairs(run: list[list[Any]]) -> list[tuple[str, float]]:
-    """Returns ids and scores; JSON holds infinity and NaN as strings."""
+    """Returns pairs of ids and scores; in JSON, infinity and NaN are strings."""
     return [(doc, float(score)) for doc, score in run]
 
 
 def _answers(function: Callable[..., object], metric: str, form: Form) -> Answers:
-    """Calls a function for the tests that fit it; returns each test with its answer."""
+    """Calls a function for the tests that fit it, and returns tests with answers."""
     signature, answers, error = inspect.signature(function), [], None
     defaults = _vectors("lists")["metrics"][metric]["parameters"]
     names = ["lists", "scores"] + ["means"] * (form == "queries")
@@ -254,7 +258,8 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
         arguments = _arguments(group, form)
         if test["metric"] != metric or arguments is None or not fits:
             continue
-        # Pass even defaults, because the function may have others. Whole lists have no `k`.
+        # Pass even default values, because the function may have other defaults. Whole
+        # lists have no `k`.
         values, named = defaults | test, defaults.keys() & signature.parameters.keys()
         named |= {name for name in defaults if values[name] != defaults[name]}
         chosen = [name for name in defaults if name in named]
@@ -270,14 +275,14 @@ def _answers(function: Callable[..., object], metric: str, form: Form) -> Answer
         answers.append((test, None if math.isnan(value) else value))
     if all(answer is None for _, answer in answers):
         raise ValueError(
-            f"function returns a number in none of {len(answers)} tests of {metric}; pass "
+            f"function returns no number in any of {len(answers)} tests of {metric}; pass "
             f"a function of two arguments of the form {form!r}, and of keywords such as k"
         ) from error
     return answers
 
 
 def _holds(when: Json, choices: Choices) -> bool:
-    """True if an entry holds for these choices."""
+    """True if an entry of the vectors applies to these choices."""
     return all(choices.get(option) in names for option, names in when.items())
 
 
@@ -296,8 +301,8 @@ def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
     """Returns the choice of each option that explains the most answers.
 
     Starts from definition 1 and changes one option at a time, until no change explains more
-    answers. Ties go to the option's first choice. Each group of vectors has a single
-    feature, so this finds the definition of every function that follows one.
+    answers. Ties go to the option's first choice. Each group of vectors tests a single
+    feature, so this finds the definition of every function that follows a definition.
     """
     choices, previous = {option: names[0] for option, names in options.items()}, None
     while choices != previous:
@@ -308,9 +313,9 @@ def _derived(options: Json, count: Callable[[Choices], int]) -> dict[str, str]:
 
 
 def _mistake(test: Json, answer: float | None, definition: Choices) -> str:
-    """Returns the fewest choices that change the definition to one that gives an answer.
+    """Returns the fewest changes to the definition after which it gives the answer.
 
-    Among equally few choices, the choices of a known mistake come first.
+    If several sets of changes are equally small, a known mistake comes first.
     """
     entries = [*test.get("mistakes", ()), *test["values"]]
     unmet = [

@@ -18,7 +18,7 @@ def joined(
     arrays = lists.values, lists.weights, lists.defined
     if any(isinstance(array, Tracer) for array in arrays):
         raise TypeError(
-            "lists are traced, but clusters are joined on the host; call cluster outside of "
+            "lists are traced, but cluster joins them on the host; call cluster outside of "
             "jax.jit, or inside it call bootstrap(lists, ids), which resamples clusters"
         )
     if not all(map(inputs.is_readable, arrays)):

@@ -134,8 +134,7 @@ def check_fit(values: Any, weights: Any, defined: Any, cutoff_weights: bool) -> 
         expected = "the shape of values" if cutoff_weights else "[*lists]"
         raise ValueError(
             f"weights have shape {weights_shape} and values {values_shape}; pass weights "
-            f"of shape {expected} (only PerList.over makes weights that differ between "
-            "cutoffs)"
+            f"of {expected} (only PerList.over makes weights that differ between cutoffs)"
         )
     if (cutoff_weights or values_shape != weights_shape) and not values_shape[-1]:
         raise ValueError(

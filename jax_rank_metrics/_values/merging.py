@@ -370,7 +370,7 @@ def check_leaves(tree: object, kind: type, name: str) -> None:
             if hasattr(leaf, "dtype"):
                 held = inputs.kind_of(leaf)
                 if kind is State:  # as Orbax restores it
-                    cure += ", and restore a checkpoint with empty(metrics) as its target"
+                    cure += ", and restore a checkpoint with the target empty(metrics)"
             elif isinstance(leaf, StatesByName):
                 cure = f"pass its {'.states' if kind is State else '.lists'}"
             raise TypeError(f"{name} holds {held}; {cure}")

@@ -55,7 +55,7 @@ class Moments(NamedTuple):
         is_unit: bool = False,
         of_weights: "Moments | None" = None,
     ) -> "Moments":
-        """Returns the terms that values and weights add to the sums, in the shape of values.
+        """Returns what values and weights add to the sums, in the shape of values.
 
         On devices, products are pairs, as the sums are, because most of Σ w²·v² may
         cancel in a standard error.
@@ -164,7 +164,7 @@ class Moments(NamedTuple):
 
         Returns:
             low, high: The bounds of the interval, each `[*k]`.
-            valid: `[*k]` bool, False if the method is "wilson", a value counted as
+            valid: `[*k]` bool, False if the method is "wilson", some value counted as
                 fractional, and the mean is not NaN.
         """
         xp, centre = self._xp, self.mean()
@@ -260,10 +260,10 @@ def columns_of(
 
     Returns:
         values: `[*lists, columns]`, with a column for each cutoff, or a single column
-            without cutoffs; 0 for lists that stay out.
-        weights: `[*lists, columns]`; 0 for lists that are left out. flags:
-        `[2, *lists, columns]` bool: True if a list enters, and True if it has a
-            weight although the metric is undefined for it.
+            without cutoffs; 0 for lists that are left out.
+        weights: `[*lists, columns]`; 0 for lists that are left out.
+        flags: `[2, *lists, columns]` bool: True if a list enters; and True if a list has a
+            weight, but the metric is undefined for it.
     """
     columns = _columns(metric, undefined, transform, {})
     values, weights, *flags = (

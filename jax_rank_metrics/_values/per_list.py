@@ -1,4 +1,4 @@
-"""One value per list, before any mean is taken."""
+"""The values of a metric per list, before a mean is taken."""
 
 import contextvars
 import dataclasses
@@ -29,7 +29,8 @@ from jax_rank_metrics._values.state import (
     why_unreadable,
 )
 
-# True while a repr is made, because an error of `mean` may show the lists in its message.
+# True while a repr is made, because an error in `mean` may show the repr of the lists
+# again.
 _is_showing = contextvars.ContextVar("_is_showing", default=False)
 
 
@@ -38,7 +39,7 @@ class PerList(list_arrays.ListArrays):
     """The values of a metric, one per list.
 
     Shapes:
-        values: `[*lists]`, or `[*lists, len(k)]` if k is a tuple; 0 where undefined.
+        values: `[*lists]`, or `[*lists, len(k)]` if k is a tuple; 0 if undefined.
         weights: `[*lists]`, the weight of each list in a mean; 0 for a list that does not
             count, because it has no items or its weight is not above 0.
         defined: `[*lists]` bool, True if the metric is defined for the list.
@@ -46,15 +47,16 @@ class PerList(list_arrays.ListArrays):
             "zero", "one" or "skip"; static.
         cutoff_weights: True if the weights of a list may differ between cutoffs, as after
             `over`; static. Then values, weights and `defined` are all `[*lists, len(k)]`.
-        is_ratio: True if `over` made the values; static. Then `compare` takes two systems
-            that weigh the lists differently, which is an error for other values.
+        is_ratio: True if `over` made the values; static. Then `compare` accepts two
+            systems that weigh the lists differently, which is an error for other
+            values.
         is_share: True if all values must lie in [0, 1], as for recall but not for
-            differences; static. Then means of hits and misses alone have the interval of a
-            proportion. Boolean values are shares in any case.
+            differences; static. Then a mean of values that are all 0 or 1 has the
+            interval of a proportion. Boolean values always count as shares.
 
     Indexing selects lists, never cutoffs, by an integer, a slice, an array of integers or
-    bools, or a tuple of any of them. A concrete index out of bounds raises IndexError; a
-    traced index is treated as JAX treats it.
+    bools, or a tuple of any of them. A concrete index out of bounds raises IndexError;
+    a traced index follows the rules of JAX.
 
     >>> lists = PerList(jnp.array([1.0, 0.5, 0.0]), jnp.ones(3),
     ...                 jnp.array([True, True, False]))
@@ -70,8 +72,8 @@ class PerList(list_arrays.ListArrays):
         """Shows the mean and the counts: `PerList(mean 0.500, 3 lists, 1 undefined)`.
 
         The shape comes first unless it is `[]` or `[n]` for n lists that count:
-        `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. Without readable numbers, only
-        the dtype and the shape are shown: `PerList(traced, float32[3])`.
+        `PerList([2, 3], mean 0.500, 6 lists, 0 undefined)`. If the numbers cannot be
+        read, only the dtype and the shape are shown: `PerList(traced, float32[3])`.
         """
         token = None
         try:
@@ -98,9 +100,9 @@ class PerList(list_arrays.ListArrays):
 
         Args:
             undefined: What a list counts as if its metric is undefined: "zero", "one", or
-                "skip", which leaves the list out. None is the choice that the values were
-                made with: "zero", unless a call such as `evaluate_users` was passed
-                another.
+                "skip", which leaves the list out. None takes the choice that the values
+                were made with: "zero", unless another choice was passed to a call such
+                as `evaluate_users`.
 
         Raises:
             ValueError: if `undefined` is another choice.
@@ -118,11 +120,11 @@ class PerList(list_arrays.ListArrays):
     ) -> GeometricMean:
         """Returns the weighted geometric mean over all lists, as a state.
 
-        For the average precision of queries it is GMAP, trec_eval's `gm_map`.
+        For average precision, this is GMAP, trec_eval's `gm_map`.
 
         Args:
             floor: Every smaller value is raised to this number, which must be above 0;
-                static. It applies to undefined lists, too, because their value is 0.
+                static. This includes undefined lists, because their value is 0.
             undefined: See `mean`.
 
         Raises:
@@ -155,8 +157,8 @@ class PerList(list_arrays.ListArrays):
         Weights only decide which lists count.
 
         Args:
-            edges: The edges of the bins, ascending; static. None is bins of equal width
-                on [0, 1].
+            edges: The edges of the bins, ascending; static. None makes bins of equal
+                width on [0, 1].
             bins: Number of bins if `edges` is None; otherwise ignored.
             undefined: See `mean`.
 
@@ -196,15 +198,16 @@ class PerList(list_arrays.ListArrays):
 
         Args:
             groups: `[*lists]` integers, or bools for two groups. Lists with a number
-                outside 0 … num_groups − 1 belong to no group. Without `num_groups`, group
-                names of any kind, outside of `jax.jit`, as for `Evaluation.by`.
+                outside 0 … num_groups − 1 belong to no group. If `num_groups` is None,
+                the names of the groups, of any kind, as for `Evaluation.by`; this works
+                only outside `jax.jit`.
             num_groups: Number of groups; static. None if groups are names.
             undefined: See `mean`.
 
         Returns:
-            States stacked along a first axis `[num_groups]`. They merge with the states of
-            other batches and devices; `reduce` gives the mean of all groups together. For
-            names, a dict from each name to its state.
+            States that are stacked along a first axis `[num_groups]`. They can be
+            merged with the states of other batches and devices; `reduce` gives the mean
+            of all groups together. If groups are names, a dict from names to states.
 
         Raises:
             TypeError: if groups are not integers, or `num_groups` is not a Python int.
@@ -232,32 +235,34 @@ class PerList(list_arrays.ListArrays):
         if len(self._list_shape) == 1:
             groups = inputs.by_ids("groups", groups, range(*self._list_shape), "lists")
         array = inputs.array("groups", groups)
-        # Pass on `groups`, not `array`: NumPy makes floats of an empty list of integers.
+        # Pass on `groups`, not `array`, because NumPy turns an empty list of integers
+        # into floats.
         groups = array if array.dtype == bool else inputs.integers("groups", groups)
         inputs.same_shape("groups", groups, "the lists", self._list_shape)
         return means_by_group(canonical(self), groups, num_groups, undefined)
 
     def over(self, denominator: "PerList") -> "PerList":
-        """Returns the ratio to other values of the same lists, for a ratio of means.
+        """Returns values divided by others of the same lists, for ratios of means.
 
-        Its mean is Σ weight·value / Σ weight·denominator: `mean` divides sums, while a mean
-        of the ratios of lists would weigh lists by `weight` alone. For example, the hits
-        over the relevant items of lists give micro-averaged recall, and discounted gains
-        over ideal gains weigh a list by its ideal gain. The standard error and the interval
-        come from a ratio estimator (the delta method). Pure and jittable.
+        The mean of the result is Σ weight·value / Σ weight·denominator, a quotient of
+        sums; a mean of the lists' ratios would weigh lists by `weight` alone. For
+        example, hits over relevant items give micro-averaged recall, and discounted
+        gains over ideal gains weigh a list by its ideal gain. The standard error and
+        the interval come from a ratio estimator (the delta method). Pure and jittable.
 
-        If the values a/b depend on b, a few lists with a large b decide the ratio, and many
-        samples lack such lists: with 100 lists whose b is lognormal(1), 95 % intervals held
-        the true ratio in 89 % of simulations. Measure more lists, or compare two systems.
+        Let a be a value and b the denominator. If a/b depends on b, a few lists with a
+        large b dominate the ratio, and many samples lack such lists: with 100 lists
+        whose b is lognormal(1), 95 % intervals contained the true ratio in 89 % of
+        simulations. Measure more lists, or compare two systems.
 
         Args:
-            denominator: Values of at least 0, of the same lists and weights, with the same
-                cutoffs or with none.
+            denominator: Values of at least 0, for the same lists with the same weights,
+                and with the same cutoffs or without cutoffs.
 
         Returns:
             The values a/b with the weights weight·b. A list is undefined, with weight 0, if
-            b is 0 or undefined; an undefined a counts as 0. If b has cutoffs, weights and
-            `defined` have cutoffs, too.
+            b is 0 or undefined; an undefined a counts as 0. If b has cutoffs, weights
+            and `defined` also have cutoffs.
 
         Raises:
             ValueError: if lists, cutoffs or weights differ; if a value of the denominator
@@ -283,32 +288,34 @@ class PerList(list_arrays.ListArrays):
     def cluster(
         self, ids: Iterable[Hashable] | Any, undefined: Undefined | None = None
     ) -> "PerList":
-        """Joins the lists of each cluster, such as the sessions of a user, to one list.
+        """Joins the lists of each cluster, such as a user's sessions, into one list.
 
         Lists of one user are similar, so 400 sessions of 40 users say less about a mean
-        than 400 users. Errors, intervals and tests assume independent lists. Joined lists
-        are independent, so their errors, intervals and tests are cluster-robust. The mean
-        stays the same.
+        than 400 users. Errors, intervals and tests assume independent lists. The joined
+        lists are independent, so their errors, intervals and tests are cluster-robust.
+        Their mean stays the same.
 
-        It runs on the host, outside of `jax.jit`, and is exact when all lists of a cluster
-        lie within one call. Across batches and hosts, pass the ids to `bootstrap`, which
-        resamples lists with the same id together.
+        `cluster` runs on the host, outside `jax.jit`, and is exact if all lists of a
+        cluster are in one call. Across batches and hosts, pass the ids to `bootstrap`,
+        which resamples lists with the same id together.
 
         Args:
             ids: `[*lists]`, the id of the cluster of each list: integers, strings or any
                 keys of dicts, as for `pack`.
-            undefined: See `mean`; it applies to lists before they are joined.
+            undefined: See `mean`. The choice applies to lists before they are joined.
 
         Returns:
-            A list for each cluster, in the order in which ids first appear (`pack(ids).ids`
-            names them): the weighted mean of its lists, with the sum of their weights. A
-            cluster in which no list counts has the weight 0. Arrays are NumPy or JAX
-            arrays, like the arrays of the lists.
+            A list for each cluster, in the order in which ids first appear
+            (`pack(ids).ids` names the clusters). Its value is the weighted mean of the
+            cluster's lists, and its weight the sum of their weights. A cluster in which
+            no list counts has the weight 0. The arrays are NumPy or JAX arrays, as they
+            were before.
 
         Raises:
             TypeError: if lists or ids are traced, or ids cannot be the keys of a dict.
-            ValueError: if there is not one id for each list, if an id is missing, if lists
-                lie on several hosts, or if `undefined` is another choice.
+            ValueError: if the number of ids is not the number of lists, if an id is
+                missing, if lists lie on several hosts, or if `undefined` is another
+                choice.
 
         References:
             Deng, Knoblich & Lu, Applying the delta method in metric analytics, KDD 2018.
@@ -325,7 +332,7 @@ class PerList(list_arrays.ListArrays):
 
 
 def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
-    """Returns `undefined`, or the default that the lists hold if it is None.
+    """Returns `undefined`, or the default of the lists if `undefined` is None.
 
     Raises:
         ValueError: if `undefined` is another choice.
@@ -336,11 +343,11 @@ def checked_undefined(lists: PerList, undefined: Undefined | None) -> Undefined:
 
 
 def undefined_unless(lists: PerList, is_kept: np.ndarray | jax.Array) -> PerList:
-    """Returns the same lists, but lists that are not kept are undefined.
+    """Returns the same lists, after making the lists that are not kept undefined.
 
     Args:
         lists: Values of NumPy, or of JAX.
-        is_kept: `[*lists]` bool, an array of the same library.
+        is_kept: `[*lists]` bool, a NumPy or JAX array like the values.
     """
     defined = lists.defined & arithmetic.widen(is_kept, lists.defined)
     values = arithmetic.where_kept(defined, lists.values, 0)
@@ -352,7 +359,8 @@ def weighed_by(lists: PerList, weights: np.ndarray | jax.Array) -> PerList:
 
     Args:
         lists: Values of NumPy, or of JAX.
-        weights: `[*lists]`, the factors, at least 0, an array of the same library.
+        weights: `[*lists]`, the factors, at least 0, in a NumPy or JAX array like the
+            values.
     """
     factors = arithmetic.widen(weights, lists.weights).astype(lists.weights.dtype)
     return dataclasses.replace(
@@ -385,7 +393,7 @@ def _check_denominator(a: PerList, b: PerList) -> None:
 def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Computes the values, weights and `defined` of `PerList.over`.
 
-    Weights and `defined` have cutoffs if b or the weights of a have them.
+    Weights and `defined` have cutoffs if b has cutoffs or the weights of a have them.
     """
     num_axes = len(list_arrays.list_shape_of(a))
     a, b = shards.align_with_sharded((a, b), num_axes)
@@ -406,7 +414,8 @@ def _ratios(a: PerList, b: PerList) -> tuple[jax.Array, jax.Array, jax.Array]:
                 with_cutoffs, (denominator, weights, is_counted)
             )
     values = arithmetic.ratio(numerator, arithmetic.widen(denominator, numerator))
-    # If the divisor is NaN, make the value NaN and keep the weight, so sums are NaN, too.
+    # If the divisor is NaN, make the value NaN and keep the weight, so that sums become
+    # NaN.
     is_unknown = is_counted & jnp.isnan(denominator)
     values = jnp.where(arithmetic.widen(is_unknown, values), jnp.nan, values)
     denominator = jnp.where(is_unknown, jnp.ones_like(denominator), denominator)

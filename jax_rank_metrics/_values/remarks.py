@@ -1,9 +1,10 @@
-"""Remarks on labels, scores and ids: legal values that look like a mistake.
+"""Remarks on labels, scores and ids that are legal, but look like a mistake.
 
-`jrm.check` returns them. Drivers, `join` and the command warn of some of them.
+`jrm.check` returns the remarks. Drivers, `join` and the command warn about some of
+them.
 
-Thresholds are set so that sound data triggers no remark: chance, or a common habit, must
-be an unlikely explanation of the observation.
+Thresholds are set so that sound data triggers no remark: what a remark reports must be
+unlikely to come from chance or from a common practice.
 """
 
 import math
@@ -28,19 +29,20 @@ _Count = int | np.integer
 
 
 class FlatLists(NamedTuple):
-    """Lists of any layout, flattened to items, on the host.
+    """Lists of any layout, flattened to arrays of items, on the host.
 
     Attributes:
         labels: `[items]` float64.
         scores: `[items]` float64, the scores that metrics compare, or None.
-        exists: `[items]` bool; False for items that are masked, have a negative label or
-            are in no list.
+        exists: `[items]` bool; False for items that are masked, have a negative label
+            or belong to no list.
         relevant: `[items]` bool, True for some of the existing items.
-        list_numbers: `[items]` int, the list of each item; lists of all leading axes are
-            numbered together.
+        list_numbers: `[items]` int, the number of each item's list; lists of all
+            leading axes are numbered consecutively.
         shape: The leading axes, whose product is the number of lists.
         exact_scores: `[items]`, the scores before rounding, if metrics round them.
-        in_order: The names of metrics that read tied items in one order by a hash.
+        in_order: The names of metrics that read tied items in one order, which a hash
+            determines.
     """
 
     labels: np.ndarray
@@ -53,11 +55,11 @@ class FlatLists(NamedTuple):
     in_order: Sequence[str] = ()
 
     def count_items(self, items: np.ndarray) -> np.ndarray:
-        """Counts in each list the items for which a bool array is True; `[lists]`."""
+        """Counts the items of each list for which a bool array is True; `[lists]`."""
         return np.bincount(self.list_numbers[items], minlength=math.prod(self.shape))
 
     def sum_items(self, values: np.ndarray, items: np.ndarray) -> np.ndarray:
-        """Sums values in each list over items for which a bool array is True; `[lists]`."""
+        """Sums values of each list over items for which a bool array is True; `[lists]`."""
         size = math.prod(self.shape)
         return np.bincount(self.list_numbers[items], values[items], minlength=size)
 
@@ -67,7 +69,8 @@ def _with_example(
 ) -> str:
     """Describes the lists of a remark: "2 of 5 lists, as in list 3", or "the list".
 
-    `flagged` and `examined` are bool `[lists]`, and number 3 is the first flagged list.
+    `flagged` and `examined` are bool `[lists]`; 3 is the number of the first flagged
+    list.
     """
     if not shape:
         return "the list"
@@ -92,7 +95,7 @@ def remark_on_lists(lists: FlatLists, threshold: Number) -> list[str]:
 
 
 def remark_on_scores(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Remarks on scores: infinite, colliding and tied ones, and reversed orders."""
+    """Remarks on infinite, colliding and tied scores, and on reversed orders."""
     exact_scores = scores if lists.exact_scores is None else lists.exact_scores
     return [
         *_infinite(lists, scores),
@@ -123,7 +126,7 @@ def _swapped(lists: FlatLists, scores: np.ndarray) -> list[str]:
 
 
 def _single_items(lists: FlatLists) -> list[str]:
-    """Remarks if every list has one item, as in arrays `[lists, items, 1]`."""
+    """Remarks if every list has a single item, as in arrays `[lists, items, 1]`."""
     sizes = lists.count_items(lists.exists)
     num_lists = np.count_nonzero(sizes)
     if num_lists < 2 or sizes.max() > 1:
@@ -154,7 +157,7 @@ def remark_on_grades(num_items: int, largest: float, threshold: Number) -> list[
 
 
 def infinite_scores(subject: str) -> str:
-    """Returns the remark that the subject, such as some lists, holds the score −inf."""
+    """Returns the remark that there are scores −inf in the subject, such as "the list"."""
     return (
         f"scores are -inf in {subject}; -inf is the lowest score, and such items are "
         "ranked and may be found: mask or exclude items that must not be found"
@@ -162,7 +165,7 @@ def infinite_scores(subject: str) -> str:
 
 
 def colliding_scores(subject: str, dtype: str, cure: str) -> str:
-    """Returns the remark that scores collide in the subject, such as some lists.
+    """Returns the remark that scores collide in the subject, such as "the list".
 
     Args:
         subject: The lists in which scores collide, such as "2 of 5 lists".
@@ -191,9 +194,10 @@ def collides(
     labels: np.ndarray,
     num_lists: int,
 ) -> np.ndarray:
-    """Returns True for lists whose scores collide and can move a metric, `[lists]` bool.
+    """Returns True for lists in which collisions may change a metric, `[lists]` bool.
 
-    In such a list, items have the same score, but their exact scores and labels differ.
+    In such a list, some items have the same score, but different exact scores and
+    labels.
 
     Args:
         list_numbers: `[items]` int, the list of each item.
@@ -218,7 +222,7 @@ def collides(
 def _where_labels_collide(
     lists: FlatLists, scores: np.ndarray, exact_scores: np.ndarray
 ) -> str:
-    """Describes the lists of `collides`; "" if there is none."""
+    """Describes the lists for which `collides` is True; "" if there are none."""
     exists, num_lists = lists.exists, math.prod(lists.shape)
     labels, numbers = lists.labels[exists], lists.list_numbers[exists]
     flagged = collides(numbers, scores[exists], exact_scores[exists], labels, num_lists)
@@ -228,7 +232,7 @@ def _where_labels_collide(
 
 
 def remark_on_collisions(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Remarks on scores that differ, but that metrics cannot tell apart."""
+    """Remarks on different scores that metrics cannot tell apart."""
     if lists.exact_scores is None:
         return []
     where = _where_labels_collide(lists, scores, lists.exact_scores)
@@ -240,7 +244,7 @@ def remark_on_collisions(lists: FlatLists, scores: np.ndarray) -> list[str]:
 
 
 def remark_on_ties(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Remarks if items of different labels tie, and a metric reads them in one order."""
+    """Remarks if items with different labels tie, and a metric reads them in one order."""
     if not lists.in_order:
         return []
     where = _where_labels_collide(lists, scores, lists.labels)
@@ -248,7 +252,7 @@ def remark_on_ties(lists: FlatLists, scores: np.ndarray) -> list[str]:
 
 
 def read_in_one_order(where: str, names: Sequence[str]) -> str:
-    """Returns the remark that items tie somewhere, and metrics read them in one order."""
+    """Returns the remark that items tie in `where`, and metrics read them in one order."""
     return (
         f"{TIED} {where}, and {', '.join(names)} has no formula for the mean over their "
         "orders: one order by a hash was read; pass key= to draw an order for each list"
@@ -261,13 +265,14 @@ def remark_on_cutoffs(
     cutoffs: Mapping[str, Sequence[object]],
     measure: Callable[[np.ndarray], Mapping[str, PerList]],
 ) -> list[str]:
-    """Remarks if items that tie across a cutoff can move a mean beyond its error.
+    """Remarks if the order of items that tie across a cutoff can move a mean too far.
 
     Args:
         lists: The lists.
         scores: `[items]`, the scores that metrics compare.
-        cutoffs: The cutoffs of each metric by its name; only ints are read.
-        measure: Returns the values of these metrics for other scores, `[items]` int32.
+        cutoffs: A dict from names of metrics to their cutoffs; only ints are used.
+        measure: A function from other scores, `[items]` int32, to the values of these
+            metrics.
     """
     ks = {
         k
@@ -282,7 +287,7 @@ def remark_on_cutoffs(
     _, start_of_list, _ = _divided(numbers, np.zeros(slots.size))
     groups, start, size = _divided(numbers, -scores[slots])
     above = start - start_of_list
-    # If all labels of tied items are equal, their order moves nothing.
+    # If all labels of tied items are equal, their order changes nothing.
     orders = [_divided(groups, sign * labels) for sign in (-1, 1)]
     varies = orders[0][2] < size
     crosses = {k: varies & (above < k) & (k < above + size) for k in sorted(ks)}
@@ -330,15 +335,15 @@ def remark_on_cutoffs(
 def _divided(
     groups: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Divides groups into groups of equal values, the smallest value first.
+    """Divides groups into smaller groups of equal values, the smallest value first.
 
     Args:
         groups: `[items]` int64, the group of each item.
         values: `[items]`.
 
     Returns:
-        For each item: its new group, the number of items in groups before it, and the
-        group's size.
+        For each item: its new group, the number of items in earlier groups, and the
+        size of its group.
     """
     distinct, keys = np.unique(values, return_inverse=True)
     _, new, sizes = np.unique(
@@ -364,7 +369,8 @@ def _always_relevant(lists: FlatLists, threshold: Number) -> list[str]:
 def _constant(lists: FlatLists, scores: np.ndarray) -> list[str]:
     """Remarks on lists whose scores are all equal.
 
-    Leaves out lists of fewer than 5 items, which tie by chance, unless all lists tie.
+    Lists of fewer than 5 items, which may tie by chance, are left out, unless the
+    scores of every list are all equal.
     """
     sizes = lists.count_items(lists.exists)
     comparable = sizes > 1
@@ -385,7 +391,7 @@ def _constant(lists: FlatLists, scores: np.ndarray) -> list[str]:
 
 
 def remark_on_reversal(lists: FlatLists, scores: np.ndarray) -> list[str]:
-    """Remarks if relevant items score below the others more often than chance allows."""
+    """Remarks if relevant items score below the other items more often than by chance."""
     finite = lists.exists & np.isfinite(scores)
     relevant, irrelevant = finite & lists.relevant, finite & ~lists.relevant
     num_relevant = lists.count_items(relevant)
@@ -402,16 +408,17 @@ def remark_on_reversal(lists: FlatLists, scores: np.ndarray) -> list[str]:
 
 
 def is_reversed(losses: _Count, wins: _Count) -> bool:
-    """Returns True if an order loses so often that its reverse must be meant.
+    """Returns True if an order loses so often that the reverse order must be meant.
 
-    It has to lose in four of five lists, and by four standard deviations of fair coins.
+    It has to lose in at least four of five lists, and by at least four standard
+    deviations of fair coin flips.
     """
     decided = losses + wins
     return bool(decided and losses - wins >= max(4 * decided**0.5, 0.6 * decided))
 
 
 def reversed_scores(where: str) -> str:
-    """Returns the remark that relevant items score below the others somewhere."""
+    """Returns the remark that relevant items score below the others in `where`."""
     return (
         f"{REVERSED} in {where}; higher scores rank first: "
         "pass -scores, if they are ranks, distances or losses"
@@ -425,13 +432,13 @@ def remark_on_weights(name: str, weights: np.ndarray) -> list[str]:
         return []
     index = inputs.first_index(is_odd)
     return [
-        f"{name} is {weights[index]} at {index}, which leaves out the item or list, as 0 "
-        "does; pass 0 there if that is meant"
+        f"{name} is {weights[index]} at {index}, which leaves out the item or list, as a "
+        "weight of 0 does; pass 0 there if that is meant"
     ]
 
 
 def remark_on_one_list(num_items: _Count, num_relevant: _Count, cure: str) -> list[str]:
-    """Remarks if the only list is so long that it may hold the items of many queries."""
+    """Remarks if a single list is so long that it may hold the items of many queries."""
     if num_items <= 1000 or num_relevant < 50:
         return []
     return [
@@ -445,9 +452,9 @@ def remark_on_padding(
 ) -> list[str]:
     """Remarks on negative labels, unless they look like padding.
 
-    Padding has one value, at the end of rows: `[2, 0, -1, -1]`. Packed lists need none,
-    so any negative label in them is odd. `labels` and `unmasked` are `[*lists, items]`;
-    `unmasked` is True for items that mask and segments keep.
+    Padding has a single value, at the end of rows: `[2, 0, -1, -1]`. Packed lists need
+    no padding, so any negative label in them is odd. `labels` and `unmasked` are
+    `[*lists, items]`; `unmasked` is True for items that mask and segments keep.
     """
     odd = negative = unmasked & (labels < 0)
     if not packed and np.unique(labels[negative]).size < 2:
@@ -465,7 +472,7 @@ def remark_on_padding(
 
 
 def remark_on_mask(mask: np.ndarray) -> list[str]:
-    """Remarks on lists that are wholly masked, except for padding lists at the end."""
+    """Remarks on lists whose items are all masked, except for padding lists at the end."""
     exists = np.any(mask, axis=-1).reshape(-1)
     hidden = ~exists
     cure = "pass ~mask, if mask is True for padding: it must be True for existing items"
@@ -480,11 +487,11 @@ def remark_on_mask(mask: np.ndarray) -> list[str]:
 
 
 def remark_on_segments(segment_ids: np.ndarray, num_segments: int) -> list[str]:
-    """Remarks if items seem to hold the size of their list, in place of its number.
+    """Remarks if items seem to have the size of their list as id, instead of its number.
 
-    The size n then stands for n items in a row, or for a multiple of n if neighbouring
-    lists have the same size. Two ids may do so by chance, so there have to be at least
-    three, or a single id for all lists.
+    The id n then occurs at n consecutive items, or at a multiple of n if neighbouring
+    lists have the same size. Two ids may look so by chance, so there have to be at
+    least three ids, or a single id for all lists.
     """
     if segment_ids.ndim > 1 or segment_ids.min(initial=1) < 1:
         return []
@@ -496,12 +503,13 @@ def remark_on_segments(segment_ids: np.ndarray, num_segments: int) -> list[str]:
         return []
     return [
         f"segment_ids are {sizes[0]} at the first {sizes[0]} items, and so on, as if they "
-        f"were the sizes of lists; pass the list of each item, as {IDS_OF_SIZES} has it"
+        "were the sizes of lists; pass the number of each item's list, as "
+        f"{IDS_OF_SIZES} has it"
     ]
 
 
 def _keys(*ids: np.ndarray) -> list[np.ndarray]:
-    """Returns integer keys of ids `[lists, …]`, equal if both list and id are equal."""
+    """Returns integer keys of ids `[lists, …]`, equal if list and id are equal."""
     flat = np.concatenate([array.reshape(-1) for array in ids])
     _, dense = np.unique(flat, return_inverse=True)
     parts = np.split(dense, np.cumsum([array.size for array in ids])[:-1])
@@ -521,7 +529,8 @@ def remark_on_excluded(
     """Remarks on lists whose relevant items are all excluded.
 
     `relevant_ids` and `relevant` are `[lists, ids]`; `relevant` is True for relevant ids.
-    `exclude_ids` is `[lists, excluded]`. `shape` holds the leading axes of the caller.
+    `exclude_ids` is `[lists, excluded]`. `shape` holds the leading axes of the caller's
+    arrays.
     """
     relevant_keys, excluded_keys = _keys(relevant_ids, exclude_ids)
     reachable = relevant & ~np.isin(relevant_keys, excluded_keys)
@@ -544,7 +553,7 @@ def remark_on_retrieved(
     relevant: np.ndarray,
     shape: tuple[int, ...],
 ) -> list[str]:
-    """Remarks on ids retrieved twice, and if no list retrieved anything relevant.
+    """Remarks if ids are retrieved twice, and if no list retrieved anything relevant.
 
     See `remark_on_excluded`; `retrieved_ids` is `[lists, retrieved]`.
     """

@@ -41,7 +41,7 @@ class State(abc.ABC):
     """
 
     counts: jax.Array
-    _must_share = "the same cutoffs"  # required of two states that are merged, for errors
+    _must_share = "the same cutoffs"  # required of merged states, for errors
     _text = "{}"  # the format of the numbers of `_shown`
 
     @property
@@ -98,7 +98,7 @@ class State(abc.ABC):
 
     @property
     def _sample_size(self) -> jax.Array | None:
-        """The effective number of lists, `[*k]`; None for kinds of states without weights."""
+        """The effective number of lists, `[*k]`; None for kinds without weights."""
         return None
 
     def __repr__(self) -> str:
@@ -201,7 +201,7 @@ def check_mergeable(first: State, second: State) -> None:
             f"merge: one state is equal on all devices of the mesh axis {name!r}, and the "
             "other holds the lists of each device, so that the lists of the first would "
             "count once for each device; all_reduce the other state before the merge, or "
-            f"start from empty(metrics, {name!r})"
+            f"begin with empty(metrics, {name!r})"
         )
 
 

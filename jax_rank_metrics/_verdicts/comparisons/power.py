@@ -152,8 +152,8 @@ def lists_needed(
     size = -size if alternative == "less" else size
     if (judge is None) != (others is None):
         raise ValueError(
-            "only one of judge and others is given, but they belong together; pass both, or "
-            "leave both out"
+            "only one of judge and others is given, but they belong together; pass both, "
+            "or leave both out"
         )
 
     def smallest(pilot: _Pilot) -> float | int:

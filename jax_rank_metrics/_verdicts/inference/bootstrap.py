@@ -209,7 +209,8 @@ def _warn_of_equal_ids(ids: Any, words: jax.Array) -> None:
     if len(numbers) > 1 and (numbers == numbers[0]).all():
         warnings.warn(
             f"ids are all {np.asarray(ids).flat[0]}: lists with one id are drawn together, "
-            "so their resamples hardly differ; pass an id for each list", stacklevel=3,
+            "so their resamples hardly differ; pass an id for each list",
+            stacklevel=3,
         )
 
 

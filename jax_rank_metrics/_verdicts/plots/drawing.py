@@ -24,7 +24,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "d", "p")
 DASHES = ("-", "--", "-.", ":")
 SIZE = 5  # of markers, in points
-LETTERS = 28  # in a line beside the data, so that a name of fifty letters fits in two lines
+LETTERS = 28  # in a line beside the data: fifty letters fit in two lines
 LABEL_LETTERS = 40  # in a line of an axis label
 
 

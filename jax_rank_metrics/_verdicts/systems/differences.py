@@ -180,8 +180,8 @@ class Differences:
                 or a.has_cutoffs != b.has_cutoffs
             ):
                 raise ValueError(
-                    f"{a.name} and {b.name} have different cutoffs; pass values at the same "
-                    "cutoffs"
+                    f"{a.name} and {b.name} have different cutoffs; pass values at the "
+                    "same cutoffs"
                 )
             choice = undefined or list_values.common_undefined(
                 (side.name, side.undefined) for side in (a, b)

@@ -308,8 +308,8 @@ def _are_means(
         if not len(values) or not any(is_close):
             raise ValueError(
                 f"{name} has the list {ids[index]!r} with {array[index].tolist()}, which "
-                "is not the mean of the others; leave that row out, or rename it if it is a "
-                "list"
+                "is not the mean of the others; leave that row out, or rename it if it is "
+                "a list"
             )
     first = ids[int(np.argmax(are_means))]
     if first not in warned:
@@ -318,7 +318,7 @@ def _are_means(
     return are_means
 
 
-Metrics = dict[Path, Record]  # of one system: from the path of each metric to its record
+Metrics = dict[Path, Record]  # of one system, keyed by the path of each metric
 
 
 class Systems:
@@ -782,7 +782,8 @@ def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
     if metrics:
         raise ValueError(
             f"{label} holds one number for {listing(metrics)}, the name of a metric: a "
-            f"mean no longer holds per-list values; {FIX}, or a dict from list ids to values"
+            f"mean no longer holds per-list values; {FIX}, or a dict from list ids to "
+            "values"
         )
 
 

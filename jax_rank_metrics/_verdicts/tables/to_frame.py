@@ -136,8 +136,8 @@ def _of_tasks(
             map(is_spread, jax.tree.leaves(record.source))
         ):
             raise ValueError(
-                f"{record.name} lies on several devices; pass jax.device_get of the values, "
-                "if they have no padding"
+                f"{record.name} lies on several devices; pass jax.device_get of the "
+                "values, if they have no padding"
             )
     if ids is not None and any(record.ids is not None for record in records):
         raise ValueError(f"results have the ids of {unit}s; leave ids out")
