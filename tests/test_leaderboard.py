@@ -249,7 +249,7 @@ def test_tasks_may_come_first(rng):
     for by_task in (metrics, jrm.Systems(metrics, tasks_first=True)):
         board = jrm.leaderboard(by_task, metric="mrr", samples=50, tasks_first=True)
         assert board.to_dict() == {**expected, "metric": "mrr"}
-    with pytest.raises(ValueError, match="has 9 lists .*values are {task: .* pass tasks_f"):
+    with pytest.raises(ValueError, match="has 9 lists .*are {task: .* pass tasks_f"):
         jrm.leaderboard(values)
 
 

@@ -25,7 +25,7 @@ and of other floats the maximum is taken (a smallest value is stored with the op
 sign). A `GeometricMean` contains sums of logarithms, and a `Histogram` counts the lists
 in each bin. States that need the order or the ranks of items are in `_engine.states`.
 
-Files, each of which imports only files that are listed before it:
+Files; a file imports only files that are listed before it:
 
 - `list_arrays.py`: the values and weights of lists, their shapes, how undefined lists
   are counted, and a check for equal weights.

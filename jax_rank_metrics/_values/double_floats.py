@@ -181,8 +181,8 @@ def sums_by_group(
     """Sums pairs, and counts flags, over the lists of each group.
 
     XLA has no scatter that adds pairs. A scatter that sets values would lose a list if
-    two lists of the same group came at once. So lists are distributed over lanes, each
-    of which has a sum for every group. A scan then takes one list per lane in each
+    two lists of the same group came at once. So lists are distributed over lanes, and
+    each lane has a sum for every group. A scan then takes one list per lane in each
     step, so that no two lists of a step are added to the same sum. The sums of the
     lanes are added at the end. Five lists of the groups 0, 1, 1, 1, 0 in two lanes take
     three steps:
@@ -192,7 +192,7 @@ def sums_by_group(
         1       group 1   group 1     (a sum in each lane)
         2       group 0   padding
 
-    Time is linear in the number of lists, and so is memory, unless there are more
+    Time is linear in the number of lists. Memory is linear, too, unless there are more
     groups than lists.
 
     Args:

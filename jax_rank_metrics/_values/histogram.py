@@ -19,7 +19,7 @@ from jax_rank_metrics._values.state import State, stacked_shape
 
 @pytrees.pytree("edges")
 class Histogram(State):
-    """The distribution of per-list values: counts per bin, the smallest and the largest.
+    """The distribution of per-list values: counts per bin, smallest and largest value.
 
     Every list with a weight above 0 counts once, however large its weight is. Counts
     are integers, so a state does not depend on how its lists were split into batches
@@ -31,11 +31,11 @@ class Histogram(State):
 
     Shapes:
         edges: The edges of the bins, a static tuple of n + 1 floats.
-        counts: `[n + 2, *k]` int32, the number of lists with a value v in each bin: v ≤
-            edges[0] in the first bin, v ≥ edges[n] in the last bin, and edges[i − 1] ≤
-            v < edges[i] in bin i between them, except that a value on the first edge
-            counts only in the first bin. So by default, the values 0 and 1 each have
-            their own bin.
+        counts: `[n + 2, *k]` int32, the number of lists with a value v in each bin:
+            v ≤ edges[0] in the first bin, v ≥ edges[n] in the last bin, and
+            edges[i − 1] ≤ v < edges[i] in bin i between them, except that a value on the
+            first edge counts only in the first bin. So by default, the values 0 and 1 each
+            have their own bin.
         extremes: `[2, *k]`, −1 times the smallest value, and the largest value.
         tally: `[2]` int32, `lists` and `undefined`.
 

@@ -193,8 +193,8 @@ def columns_of(lists: ListArrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def check_same_weights(a: ListArrays, b: ListArrays, names: tuple[str, str]) -> None:
     """Raises ValueError if the lists of a and b differ in shape or in weights.
 
-    Weights that are traced, or lie on other hosts, are not compared. If only one side
-    has weights per cutoff, each of these is compared with the other side's weight.
+    Weights that are traced, or lie on other hosts, are not compared. If only a or only
+    b has weights per cutoff, all of them are compared with the weight of the other.
     """
     if list_shape_of(a) != list_shape_of(b):
         raise ValueError(

@@ -256,8 +256,8 @@ class GeometricMean(Mean):
 
     This is the `Mean` of the logarithms: its sums (`sum_wv`, …) are sums of logarithms, and
     it merges, reduces and all_reduces like a `Mean`. Merge only states with the same
-    floor. `PerList.geometric_mean` makes a `GeometricMean`, and so does the name
-    "gm_map" in `evaluate`. `of` uses the floor of trec_eval, 1e-5.
+    floor. `PerList.geometric_mean` makes a `GeometricMean`, like the name "gm_map" in
+    `evaluate`. `of` uses the floor of trec_eval, 1e-5.
 
     References:
         Robertson, On GMAP: and other transformations, CIKM 2006.
@@ -298,8 +298,8 @@ class GeometricMean(Mean):
 
         Raises:
             TypeError: if the level is not a number, or is known only inside `jax.jit`.
-            ValueError: if the level is not in (0, 1), or if the method is not one of
-                these.
+            ValueError: if the level is not in (0, 1), or if there is no such method
+                here.
         """
         low, high = super().confidence_interval(level, method)
         return jnp.exp(low), jnp.exp(high)

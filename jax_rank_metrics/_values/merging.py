@@ -158,8 +158,7 @@ def reduce(stacked: T) -> T:
     """Merges the states along a leading axis that vmap, scan or pmap has added.
 
     Args:
-        stacked: Any pytree of states. Of several stacked axes, only the first is
-            merged.
+        stacked: Any pytree of states. Only the first of several stacked axes is merged.
 
     Raises:
         TypeError: if the pytree holds anything else.

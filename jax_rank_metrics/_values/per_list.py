@@ -308,8 +308,8 @@ class PerList(list_arrays.ListArrays):
             A list for each cluster, in the order in which ids first appear
             (`pack(ids).ids` names the clusters). Its value is the weighted mean of the
             cluster's lists, and its weight the sum of their weights. A cluster in which
-            no list counts has the weight 0. The arrays are NumPy or JAX arrays, as they
-            were before.
+            no list counts has the weight 0. NumPy arrays give NumPy arrays, and JAX
+            arrays give JAX arrays.
 
         Raises:
             TypeError: if lists or ids are traced, or ids cannot be the keys of a dict.

@@ -73,7 +73,7 @@ def json_of(document: Any) -> str:
 
 
 def plain(value: Any) -> Json:
-    """Converts to Python: NumPy numbers, arrays and tuples (to lists), NaN (to None)."""
+    """Converts NumPy numbers to Python's, arrays and tuples to lists, NaN to None."""
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         value = value.tolist()
     if isinstance(value, _NamedFields):

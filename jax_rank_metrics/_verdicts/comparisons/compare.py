@@ -63,8 +63,8 @@ def compare(
       "permutation" if there are more than some 50 lists. If weights differ, it warns if
       `n_eff` is below 50, and raises if `n_eff` is below 3 (except for `Seeds`).
     - "t" also assumes that the mean of differences is normally distributed, and takes no
-      time. If all differences are equal but not 0, their standard error is 0, and so is
-      p. With a margin, "t" allows for rare losses that these lists do not show.
+      time. If all differences are equal but not 0, their standard error and p are 0.
+      With a margin, "t" allows for rare losses that these lists do not show.
     - "tukey" tests all pairs of several systems at once, separately for each metric and
       cutoff: it permutes the systems within each list, and compares each difference
       with the range of the permuted means. Its p is already corrected for the number of
@@ -144,8 +144,9 @@ def compare(
             and Hochberg), for many exploratory comparisons. The test "tukey" ignores
             "holm" and refuses the others, because its p is corrected already.
         alternative: "two-sided", "greater" for b − a above 0 or "less" for below, as in
-            SciPy, whether higher or lower values of the metric are better. Choose a
-            side before you look at the values. The interval is then one-sided as well.
+            SciPy, no matter whether higher or lower values of the metric are better.
+            Choose a side before you look at the values. The interval is then one-sided
+            as well.
         margin: The smallest difference that matters, above 0, in units of the metric. p
             then asks whether b − a surely stays within the margin: inside ±margin for
             "two-sided" (equivalence, the larger p of two one-sided tests; below 0.05 if
@@ -173,10 +174,10 @@ def compare(
         undefined: The value of lists in which the metric is undefined: "zero", "one", or
             "skip", which keeps the lists in which the metric is defined for both
             systems. None takes the choice with which the values were measured, for
-            example by `evaluate_users`, or else "zero"; it then warns if 0 is the best
-            value of a metric. Missing values (NaN, None, NA, null) are counted in the
-            same way. Without `undefined` they raise. But with a judge, a list whose
-            value of people is missing counts as a list of the judge alone.
+            example by `evaluate_users`, or else "zero"; `compare` then warns if 0 is
+            the best value of a metric. Missing values (NaN, None, NA, null) are counted
+            in the same way. Without `undefined` they raise. But with a judge, a list
+            whose value of people is missing counts as a list of the judge alone.
         lower: Names of metrics, with or without their cutoffs, whose lower values are
             better, or True for all; it decides which system wins a list. The metrics of
             this package are known by their names; for values without a name, higher is

@@ -51,12 +51,12 @@ class Comparison:
         p_corrected: p corrected for the number of comparisons in the call: if all
             differences with a corrected p below 0.05 are called real, at most 5 % of calls
             call a difference real that is not. With the correction "fdr", on average
-            5 % of the differences that are called real are not.
+            5 % of the differences that are called real are false.
         effect_size: Cohen's d of paired differences: the weighted mean of the
             differences over their weighted standard deviation; computed from clusters,
             if there are any. NaN for fewer than two lists.
-        wins: Number of lists in which b is better; None for a metric such as
-            `num_retrieved`, of which neither more nor less is better.
+        wins: Number of lists in which b is better; None if neither higher nor lower
+            values of the metric are better, as for `num_retrieved`.
         ties: Number of lists in which a and b are equal up to rounding.
         losses: Number of lists in which a is better, or None.
         lists: Number of lists that counted.
@@ -67,8 +67,8 @@ class Comparison:
         test: The test that gave p.
         correction: How p was corrected: "holm", "maxT", "fdr", or "tukey" for the test
             "tukey", whose p is corrected already.
-        alternative: What p and the interval ask: "two-sided", "greater" for b − a above
-            0, or "less".
+        alternative: The direction of p and of the interval: "two-sided", "greater" for
+            b − a above 0, or "less".
         margin: The difference, in units of the metric, that p asks b − a to stay within;
             None if p asks whether there is any difference.
         samples: Number of random permutations or resamples that gave p; 0 if all

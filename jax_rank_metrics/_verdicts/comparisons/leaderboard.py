@@ -107,8 +107,8 @@ def leaderboard(
             these ids. With tasks, it is a dict from systems to dicts from tasks to ids.
         samples: Number of draws of the means.
         level: The probability with which an interval should cover the true value, in
-            (0, 1); two systems are told apart if their corrected p is at most 1 −
-            `level`.
+            (0, 1); two systems are told apart if their corrected p is at most
+            1 − `level`.
         key: A PRNG key. None is `jax.random.key(0)`.
         undefined: The value of lists in which the metric is undefined; see `compare`.
             "skip" keeps the lists in which it is defined for all systems. Missing

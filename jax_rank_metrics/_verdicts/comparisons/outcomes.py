@@ -392,8 +392,8 @@ def _student(
 ) -> p_values.Outcome:
     """Tests means by Student's t, or by bounds for a margin.
 
-    The bounds do not know the errors of seeds, ratios and judges, so Student's t tests
-    the margins of these.
+    The bounds do not know the errors of seeds, ratios and judges; these are tested by
+    Student's t, also with a margin.
     """
     error_and_freedom = summary.error, summary.freedom
     hypotheses = question.hypotheses()

@@ -49,8 +49,9 @@ def minimum_detectable(
     large the mean difference over all possible lists must be, so that Student's t test
     reaches a p below 1 − level in a share `power` of experiments. The permutation test
     reaches nearly the same power, except for values that are 0 in nearly all lists.
-    With 100 lists, the bootstrap reaches it, too. With ten lists, or with 30 lists of
-    which most are 0, the bootstrap detected the difference half as often as planned.
+    With 100 lists, the bootstrap reaches it, too. With ten lists, or with 30 lists
+    whose values are mostly 0, the bootstrap detected the difference half as often as
+    planned.
 
     With `Seeds`, the planned experiment has the number of seeds of the pilot. A seed shifts
     all lists together, and more lists do not average this out.
@@ -65,7 +66,8 @@ def minimum_detectable(
         level: The level of the test, as in `compare`.
         lists: Number of lists of the planned experiment; None is the number of lists in
             the pilot. If weights differ, only n_eff lists count, and the plan assumes
-            the same share n_eff / lists; the error is that of `compare` (HC3).
+            the same share n_eff / lists; the standard error is computed as in `compare`
+            (HC3).
         alternative: "two-sided", or "greater" or "less" for one side; see `compare`.
 
     Returns:
@@ -352,8 +354,7 @@ def _judged_pilots(lists: judges.JudgedLists, other_lists: int) -> list[_Pilot]:
             tuning = moments.tuning(n, n_judge)
             labelled_variance = moments.human_variance - 2 * tuning * moments.covariance
             labelled_variance = labelled_variance + tuning**2 * moments.judge_variance
-            # The pilot has spent one degree of freedom on estimating λ, so divide by
-            # n − 2.
+            # Estimating λ has cost the pilot a degree of freedom, so divide by n − 2.
             labelled_variance *= (moments.n_eff - 1) / (moments.n_eff - 2)
             variance = (
                 labelled_variance / n + tuning**2 * moments.variance_of_all / n_judge

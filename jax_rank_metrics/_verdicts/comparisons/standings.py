@@ -313,8 +313,8 @@ def stability_of(halves: np.ndarray, rng: np.random.Generator) -> Stability:
         above = (points > score) | ((points == score) & (noise > tie_break))
         counts, both_counts = above.sum(2), above.all(1).sum(1)
         disagreements += counts[:, 0] - both_counts
-        # Of the systems above this one, the share that the other order also has above
-        # it.
+        # The share of the systems above this system that are above it in the other
+        # order, too.
         share = np.where(counts > 0, both_counts[:, None] / np.maximum(counts, 1), 0)
         shares += share.mean(1)
     tau = 1 - 4 * disagreements / (systems * (systems - 1))

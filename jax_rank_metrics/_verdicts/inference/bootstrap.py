@@ -43,8 +43,8 @@ class Bootstrap(State):
             second axis is for the lists themselves, with n = 1.
         counts: `[2]` int32, `lists` and `undefined`.
 
-    For the interval of a number that is computed from several means, such as those of
-    two metrics or two systems, compute the number from their replicates:
+    For the interval of a number that is computed from the means of two metrics or two
+    systems, or from more means, compute the number from their replicates:
 
         np.percentile(b.replicates() / a.replicates(), (2.5, 97.5), axis=0)
 

@@ -62,8 +62,8 @@ class PredictionPowered:
         t has n_eff − 2 degrees of freedom.
 
         Args:
-            level: The probability with which the interval should cover the mean, in (0,
-                1).
+            level: The probability with which the interval should cover the mean, in
+                (0, 1).
         """
         return _interval(self.mean, self.std_error, self.n_eff - 2, level)
 
@@ -71,8 +71,8 @@ class PredictionPowered:
         """Returns the bounds of an interval of the judge's bias, by Student's paired t.
 
         Args:
-            level: The probability with which the interval should cover the bias, in (0,
-                1).
+            level: The probability with which the interval should cover the bias, in
+                (0, 1).
         """
         freedom = self.n_eff - 1
         return _interval(self.judge_bias, self.judge_bias_error, freedom, level)

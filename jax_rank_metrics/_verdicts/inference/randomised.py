@@ -271,9 +271,9 @@ def pair_swap_test(tasks: Sequence[Ratios], key: jax.Array, samples: int) -> np.
 def _thresholds(sums: np.ndarray, slack: np.ndarray, mid_p: bool) -> np.ndarray:
     """Returns the sums that a pattern must reach to count, `[thresholds, comparisons]`.
 
-    Without mid-p there is one threshold. With mid-p there are two, each of which counts
-    half, so a pattern between them counts half. If all terms are 0, both thresholds are
-    equal, and patterns count in full.
+    Without mid-p there is one threshold. With mid-p there are two thresholds that count
+    half each, so a pattern between them counts half. If all terms are 0, both
+    thresholds are equal, and patterns count in full.
     """
     return np.stack([sums - slack, sums + slack][: 2 if mid_p else 1])
 
@@ -378,8 +378,9 @@ def _all_sums(terms: np.ndarray, are_flips: bool, size: int) -> Iterator[np.ndar
             sums = np.concatenate([sums + rearranged for rearranged in ways])
         return sums
 
-    # Compute all sums over the first lists, and all sums over the remaining lists. A
-    # sum over all lists then adds two of these, so a pattern costs one addition.
+    # Compute all sums over the first lists, and all sums over the remaining lists. Each
+    # sum over all lists then adds a sum of either kind, so a pattern costs one
+    # addition.
     first = int(math.log(size, 2 if are_flips else math.factorial(columns)))
     first_sums, rest_sums = sums_of(terms[:first]), sums_of(terms[first:])
     width = max(size // len(first_sums), 1)

@@ -7,7 +7,7 @@ quantile of |t*|, so it excludes 0 if p is below 1 − level. The division by er
 this hold even for few lists, because it allows for the uncertainty of their error.
 
 t* does not depend on the alternative, the level or a shift of the mean, so the same
-resamples serve all of these.
+resamples serve every question.
 """
 
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ def studentised_bootstrap(
     centred = np.concatenate(centred, axis=1)
     all_residuals = np.concatenate(residuals, axis=1)
     scales = np.maximum(np.abs(all_residuals).max((1, 2)), np.abs(centred).max(1))
-    # This key draws the same lists as `bootstrap` does; each side draws its seeds with
+    # Lists are drawn as in `bootstrap` with this key; each side draws its seeds with
     # its own key.
     counts = [
         resample.draws_of_seeds(size, samples, side_key)
@@ -113,7 +113,7 @@ def _counted_first(
     """Moves the lists that count to the front of each comparison.
 
     If few lists count, all other lists are dropped, because a resample of few lists
-    draws exactly as many as there are. If many lists count, the draws of a list depend
+    draws exactly that number of lists. If many lists count, the draws of a list depend
     only on its position, so lists of weight 0 can stay at the end.
     """
     counts = weights.T > 0
@@ -261,9 +261,9 @@ def probability_of_one_list(lists: np.ndarray) -> np.ndarray:
 def judged_bootstrap(lists: JudgedLists, key: jax.Array, samples: int) -> Resamples:
     """Resamples prediction-powered means.
 
-    Each resample draws with replacement as many labelled rows as there are, and as many
-    other rows as there are. It estimates λ anew, and has its own standard error; see
-    `studentised_bootstrap`. A cluster with labelled and other lists is drawn as a
+    Each resample draws n labelled rows from n labelled rows and N other rows from N
+    other rows, with replacement. It estimates λ anew, and has its own standard error;
+    see `studentised_bootstrap`. A cluster with labelled and other lists is drawn as a
     labelled row, together with all of its lists.
 
     Args:

@@ -300,8 +300,8 @@ def total_error(
     # The estimate of the interaction may be too large, so keep at least the larger
     # variance.
     total = max(list_part + seed_part - pair_part, list_part, seed_part)
-    # Satterthwaite: a sum of variances v with f degrees of freedom each has (Σ v)² / Σ
-    # (v²/f) degrees of freedom.
+    # Satterthwaite: a sum of variances v with f degrees of freedom each has (Σ v)²
+    # / Σ (v²/f) degrees of freedom.
     spread = list_part**2 / freedom
     spread += sum(source.total**2 / source.freedom for source in sources)
     return float(np.sqrt(total)), total**2 / spread if spread > 0 else freedom

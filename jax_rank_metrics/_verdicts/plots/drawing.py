@@ -1,4 +1,4 @@
-"""What the plots share: styles of runs, legends and labels.
+"""Helpers of all plots: styles of runs, legends and labels.
 
 The constrained layout of matplotlib makes room for everything outside the axes. This
 module decides only two things: it breaks long text after a fixed number of letters, and

@@ -34,7 +34,7 @@ def differences(
 ) -> "Axes":
     """The difference b − a of every list, the largest first, and the mean difference.
 
-    The interval and the p of the mean are those of `compare` with the permutation test.
+    The mean has the interval and the p that `compare` gives with the permutation test.
     Undefined values count as `PerList.undefined` says, by default as 0. For `Seeds`,
     the values are means over seeds, and the interval and p are about the training
     procedures, as in `compare`.

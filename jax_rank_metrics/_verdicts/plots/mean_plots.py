@@ -140,8 +140,8 @@ def curve(
 
     The band is the interval of the mean over lists; another training may move the line
     by more. If a step has `Seeds`, that is, several trainings, its band allows for
-    lists and trainings. Steps without lists, such as states of `empty`, are left out,
-    and so are steps and runs without the metric.
+    lists and trainings. Steps without lists, such as states of `empty`, and steps and
+    runs without the metric are left out.
 
     Args:
         runs: A dict from steps to results, in the forms that `table` takes for a run,
@@ -317,8 +317,8 @@ def by_group(
         states: The result of `PerList.by`, or of `Evaluation.by`; or a dict from runs
             to such results.
         names: For `Evaluation.by`, all of its keys, in the order to draw them; for
-            `PerList.by`, the names of the groups 0, 1, …. None takes the order of the
-            first run.
+            `PerList.by`, the names of its groups, from group 0 on. None takes the order
+            of the first run.
         metric: The metric to show, such as "ndcg@10", if groups hold several.
         level: The probability with which the intervals should cover the mean, in (0, 1).
         method: The method of the intervals, see `Mean.confidence_interval`.

@@ -44,8 +44,8 @@ def forest(
 ) -> "Axes":
     """A forest plot: differences with their intervals, in a row for each comparison.
 
-    Significant differences have filled markers: their corrected p is at most 1 −
-    `level`. The corrected p of each row is written at the right. The vertical line is
+    Significant differences have filled markers: their corrected p is at most
+    1 − `level`. The corrected p of each row is written at the right. The vertical line is
     at a difference of 0; margins of equivalence or of non-inferiority are shaded. An
     interval without a bound, as with a one-sided alternative, ends in an arrow. Metrics
     such as `arp` may have differences above 1, beside which differences of metrics

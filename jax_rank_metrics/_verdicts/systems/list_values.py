@@ -319,7 +319,7 @@ def weights_differ(a: ListValues, b: ListValues) -> bool:
 
 
 def is_by_list(tree: object) -> TypeGuard[Mapping[Any, Any]]:
-    """True for a dict from list ids to numbers, of which some may be missing."""
+    """True for a dict from list ids to numbers; some numbers may be missing."""
     if not isinstance(tree, Mapping):
         return False
     known = [value for value in tree.values() if not is_missing(value)]

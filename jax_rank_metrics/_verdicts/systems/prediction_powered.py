@@ -47,13 +47,13 @@ def prediction_powered(
     Args:
         human: The values from people's labels, for a random sample of the judge's
             lists: one metric, or several metrics or systems, as `Systems` reads them.
-            They need list ids: a dict of list ids to numbers, a pandas Series or frame
-            (as `to_frame` makes it), or the result of a driver.
+            They need list ids: a dict from list ids to numbers, a pandas Series or
+            frame (as `to_frame` makes it), or the result of a driver.
         judge: The values of the same systems and metrics from the judge's labels, with
             the same ids and weights.
-        clusters: The id of a cluster for every list: a dict or a Series of list ids to
-            cluster ids, or a sequence in the order of the judge's lists. n then counts
-            labelled clusters.
+        clusters: The id of a cluster for every list: a dict or a Series from list ids
+            to cluster ids, or a sequence in the order of the judge's lists. n then
+            counts labelled clusters.
         undefined: What a list counts as if its metric is undefined: "zero", "one", or
             "skip", which keeps the lists whose values are all defined. None takes the
             choice that values were measured with, or else "zero". With None, a missing
@@ -180,7 +180,7 @@ def beside_judge(
     clusters: Any,
     undefined: types.Undefined | None,
 ) -> tuple[Differences, np.ndarray | None]:
-    """Returns differences from people's labels, joined to those from a judge's labels.
+    """Joins differences from people's labels to differences from a judge's labels.
 
     Args:
         human: The values from people's labels, in pairs as for `Differences.of_pairs`.

@@ -49,8 +49,8 @@ from jax_rank_metrics._verdicts.systems.seeds import Interval, iqm_interval
 T = TypeVar("T")
 # Any input that can be read; the docstring of `Systems` lists the forms.
 Values: TypeAlias = object
-# The keys that lead to values in nested dicts, such as ("web", "recall@1,5"), and what
-# each key names, such as ("task", "metric").
+# The keys that lead to values in nested dicts, such as ("web", "recall@1,5"), and the
+# kinds of these keys, such as ("task", "metric").
 Path = tuple[Hashable, ...]
 Keys = tuple[Literal["task", "system", "metric"], ...]
 # Results in nested dicts, under the same keys as the input.
@@ -201,9 +201,9 @@ class Record:
         """Returns the record after assigning names to the keys of `path`, outermost first.
 
         If `path` has more keys than there are names, the extra keys before the last key
-        are also tasks; if it has fewer keys, the last names are not used. So ("system",
-        "metric") names the keys of {"new": {"mrr": values}}, {"new": {"web": {"mrr":
-        values}}} and {"new": values}.
+        are also tasks; if it has fewer keys, the last names are not used. So
+        ("system", "metric") names the keys of {"new": {"mrr": values}},
+        {"new": {"web": {"mrr": values}}} and {"new": values}.
 
         >>> record = Record("a['web']['new']['mrr']", ("web", "new", "mrr"), [0.5])
         >>> record.named(("task", "system", "metric")).keys
@@ -288,8 +288,8 @@ def _are_means(
 ) -> np.ndarray:
     """Returns True for rows that are means of the other lists, `[lists]`.
 
-    Their id and their value tell. Warns about the first such row, unless its id is in
-    `warned`, and adds its id to `warned`.
+    The id and the value of a row have to show it. Warns about the first such row,
+    unless its id is in `warned`, and adds its id to `warned`.
 
     Raises:
         ValueError: if a list has the id of a mean, but not its value.
@@ -548,9 +548,9 @@ class Seeds:
         """Returns the interquartile mean of the seeds' scores, with its interval.
 
         The score of a seed is its mean over lists. A quarter of the seeds, rounded
-        down, is left out at each end, so that one failed run does not dominate; of
-        three seeds, none is left out. The result agrees with rliable's `aggregate_iqm`
-        of scores `[seeds, 1]`.
+        down, is left out at each end, so that one failed run does not dominate; three
+        seeds are all kept. The result agrees with rliable's `aggregate_iqm` of scores
+        `[seeds, 1]`.
 
         Args:
             level: The probability with which the interval should cover the mean, in (0, 1).
@@ -633,7 +633,7 @@ def read(
         tree: `Systems`, whose records have been read already; or values in any form
             that this module's docstring lists, or dicts of such values.
         name: The name of the argument, for messages.
-        keys: What the keys of nested dicts name, level by level; see `Record.named`.
+        keys: The kinds of the keys of nested dicts, level by level; see `Record.named`.
             None infers it from the depth of dicts: {"map": values} has neither systems
             nor tasks, {"new": {"map": values}} has systems, and {"web": {"new": {"map":
             values}}} has systems and tasks.

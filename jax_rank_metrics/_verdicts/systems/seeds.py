@@ -157,8 +157,8 @@ def interquartile_mean(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
         counts: `[samples, seeds]`, how often each score is drawn; rows sum to the number
             of seeds.
     """
-    # Sorted scores, each repeated as often as it is drawn, have the positions 0 … n −
-    # 1; `ends` holds the position after the last copy of each score.
+    # Sorted scores, each repeated as often as it is drawn, have the positions 0 …
+    # n − 1; `ends` holds the position after the last copy of each score.
     order = np.array(sorted(range(len(scores)), key=scores.__getitem__))
     ends = np.cumsum(counts[:, order], axis=1)
     cut = len(scores) // 4

@@ -518,7 +518,7 @@ def marks_of(
         names: The names of the runs of all collections. Each run gets a letter, unless
             only some runs are baselines; then only the baselines get letters.
         of_pairs: True if, in any collection, runs are compared with several others.
-        stars: The levels, each of which adds a mark; empty for the level of the
+        stars: The levels; each level adds a mark; empty for the level of the
             comparisons.
 
     Raises:
