@@ -115,15 +115,16 @@ def check_metric(
     lists, and gradients are zero, never NaN. If scores tie, the value is the mean over
     all orders of the tied items, unless the metric declares otherwise; this is tested
     on lists of five items, also with cutoffs within tie groups (`check_ties`).
-    Functions that the formula passes to helpers such as `expected_sum` are the same
-    objects in every call, because metrics share the work of identical functions.
-    Sharded items are not tested, because they are read by the same code as rows.
+    Functions that the formula passes to helpers such as `expected_sum` are equal in
+    every call, because metrics share the work of equal functions. Sharded items are not
+    tested, because they are read by the same code as rows.
 
     Args:
         metric: A metric made by `jax_rank_metrics.metric`.
         columns: For each column, a function `draw(rng, shape)` that returns an array of
             this shape, perhaps with trailing axes. Columns without a function are drawn as
-            in `COLUMNS`; others are random bools, or for item columns numbers above 0.
+            in `COLUMNS`; other columns are random bools, and other item columns are
+            numbers above 0.
         seed: The seed of the random lists.
         **options: Options of the metric.
 

@@ -68,11 +68,11 @@ def check(
 
     Pass the arguments of the call that you want to check: labels and scores as to `rank`,
     packed or not; ids as to `rank_ids` and `rank_catalog`; scores and ids as to
-    `rank_scores`. Or pass the result of `join` or of a driver; most of its remarks have
-    already been given as warnings. For an `Evaluation`, `check` only repeats the
-    warnings of its driver, which does not see everything: if all metrics have a cutoff
-    and the scores of a model stay on its device, for instance, the driver cannot notice
-    that scores are distances. Everything is read on the host, so call `check` outside
+    `rank_scores`. Or pass the result of `join` or of a driver, which have already
+    warned about most of this. For an `Evaluation`, `check` only repeats the warnings of
+    its driver, which does not see everything: if all metrics have a cutoff and the
+    scores of a model stay on its device, for instance, the driver cannot notice that
+    scores are distances. Everything is read on the host, so call `check` outside
     `jax.jit`, once for a data set or on its first batch. For a model or embeddings,
     pass the scores of some queries, with their `relevant_ids` and `exclude_ids`.
 
@@ -435,7 +435,7 @@ def _remarks_on_catalog_scores(
 def _on_cutoffs(
     lists: remarks.FlatLists, bounds: Sequence[spec.Bound], arguments: dict[str, Any]
 ) -> list[str]:
-    """Remarks on ties across cutoffs, for metrics all of whose columns were passed."""
+    """Remarks on ties across cutoffs, for metrics whose columns were all passed."""
     columns = arguments.get("columns", {})
     bounds = tuple(bound for bound in bounds if columns.keys() >= {*bound.spec.columns})
     read = {name for bound in bounds for name in bound.spec.all_columns}

@@ -265,7 +265,7 @@ def remark_on_cutoffs(
     cutoffs: Mapping[str, Sequence[object]],
     measure: Callable[[np.ndarray], Mapping[str, PerList]],
 ) -> list[str]:
-    """Remarks if the order of items that tie across a cutoff can move a mean too far.
+    """Remarks if ties across a cutoff can move a mean by more than its standard error.
 
     Args:
         lists: The lists.

@@ -334,7 +334,7 @@ CASES = {
     "check labels": (ValueError, "labels is nan at (1, 2)", lambda: jrm.check(at(Y, (1, 2), np.nan), S), lambda: (jrm.check(at(Y, (1, 2), 1), S), jrm.check(at(Y, (1, 2), np.nan), S, at(Y == 0, (1, 2), False)))),
     "check gains": (ValueError, "gain of labels is inf at (0, 0); scale", lambda: jrm.check(at(Y, (0, 0), 128), S), lambda: (jrm.check(at(Y, (0, 0), 1.28), S), jrm.check(at(Y, (0, 0), 128), S, gain_fn=jrm.linear_gain))),
     "check negative gain": (ValueError, "gain of labels is -1.0", lambda: jrm.check(Y, S, gain_fn=lambda y: y - 1), lambda: jrm.check(Y, S, gain_fn=lambda y: y + 0)),
-    "check in a loss": (TypeError, "scores is traced; .*a metric without relax= has the gradient 0 by scores", lambda: jax.grad(lambda s: jrm.check(Y, s))(S), lambda: (jrm.check(Y, S), jax.eval_shape(jax.grad(lambda s: jrm.ndcg(Y, s, relax=jrm.sigmoid_ranks(0.1)).compute()), S))),
+    "check in a loss": (TypeError, "scores is traced; .*pass relax= to a metric, because without it the gradient by scores is 0", lambda: jax.grad(lambda s: jrm.check(Y, s))(S), lambda: (jrm.check(Y, S), jax.eval_shape(jax.grad(lambda s: jrm.ndcg(Y, s, relax=jrm.sigmoid_ranks(0.1)).compute()), S))),
     # definitions
     "a definition of no metric": (ValueError, "metric is 'mrr'; pass one of alpha_ndcg, ", lambda: CONFORMS(max, "mrr"), lambda: [CONFORMS(zero, name) for name in ("rr", "ap")]),
     "a definition in another form": (ValueError, "form is 'trec'", lambda: CONFORMS(max, "rr", form="trec"), lambda: [CONFORMS(zero, "rr", form=form) for form in ("arrays", "documents", "ranked", "queries")]),
@@ -367,7 +367,7 @@ CASES = {
     "a choice of a signature": (ValueError, "ties is 'first'; pass one of expected, input, ", lambda: jrm.signature("ndcg", ties="first"), lambda: [jrm.signature("ndcg", ties=word) for word in TIES.split()]),
     "an option beside a metric": (ValueError, "rel is no choice of rankings, means or files; .*options of recall belong to the metric, as in 'recall(rel=2)@10'", lambda: jrm.signature("recall@5", rel=2), lambda: jrm.signature("recall(rel=2)@5")),
     "a signature of no metric": (TypeError, "metrics: 'metric' is 3", lambda: jrm.signature(3), lambda: (jrm.signature(jrm.ndcg), jrm.signature(functools.partial(jrm.ndcg, k=10)))),
-    "a table of other signatures": (ValueError, "signatures has none of the metrics in the table; pass the signatures of its metrics", lambda: jrm.table({"mrr": np.float32([0.5, 1.0])}, signatures={"map": "ap|def:1"})),
+    "a table of other signatures": (ValueError, "signatures has none of the metrics in the table; pass the signatures of these metrics", lambda: jrm.table({"mrr": np.float32([0.5, 1.0])}, signatures={"map": "ap|def:1"}), lambda: jrm.table({"mrr": np.float32([0.5, 1.0])}, signatures={"mrr": "rr|def:1"})),
     "sizes of groups by the name of LightGBM": (TypeError, "lists of flat arrays are segment_ids=jrm.pack(group), and of sizes segment_ids=jrm.pack(np.repeat(", lambda: jrm.evaluate("mrr", Y[0], S[0], group=[2, 1]), lambda: jrm.evaluate("mrr", Y[0], S[0], segment_ids=jrm.pack(np.repeat(np.arange(2), [2, 1])))),
     "strings as segments": (TypeError, "segment_ids holds strings; pass segment_ids=jrm.pack(ids)", lambda: jrm.rank(Y[0], S[0], segment_ids=["q", "q", "r"], num_segments=2), lambda: jrm.rank(Y[0], S[0], segment_ids=jrm.pack(["q", "q", "r"]))),
 }  # fmt: skip

@@ -634,9 +634,9 @@ def read(
             that this module's docstring lists, or dicts of such values.
         name: The name of the argument, for messages.
         keys: The kinds of the keys of nested dicts, level by level; see `Record.named`.
-            None infers it from the depth of dicts: {"map": values} has neither systems
-            nor tasks, {"new": {"map": values}} has systems, and {"web": {"new": {"map":
-            values}}} has systems and tasks.
+            None infers it from the depth of dicts: {"map": values} has neither systems nor
+            tasks, {"new": {"map": values}} has systems, and
+            {"web": {"new": {"map": values}}} has systems and tasks.
         undefined: The choice for undefined and missing values; None takes the choice
             that the values hold.
         fix_missing: See `Record`.

@@ -337,8 +337,8 @@ def sheet_of_means(
         baselines = compare
     if baselines.keys() - by_collection:
         raise ValueError(
-            f"compare holds {listing(list(baselines))}, but results hold collections; pass "
-            "a dict with the comparisons of each collection: "
+            f"compare holds {listing(list(baselines))}, but these are not the collections "
+            "of results; pass a dict with the comparisons of each collection: "
             f"{listing(list(by_collection))}"
         )
     are_of_pairs = any(
@@ -518,7 +518,7 @@ def marks_of(
         names: The names of the runs of all collections. Each run gets a letter, unless
             only some runs are baselines; then only the baselines get letters.
         of_pairs: True if, in any collection, runs are compared with several others.
-        stars: The levels; each level adds a mark; empty for the level of the
+        stars: The levels, with one mark for each level; empty for the level of the
             comparisons.
 
     Raises:
