@@ -236,7 +236,8 @@ def test_ids_of_rows():
         jrm.Systems({"x": {"a": 0.5, "b": 0.25, "mean": 0.5}})
     for missing in (None, float("nan"), ""):
         with pytest.raises(
-            ValueError, match="one is (None|nan) at 1|hold '', which is not an id; pass an id"
+            ValueError,
+            match="one is (None|nan) at 1|hold '', which is not an id; pass an id",
         ):
             jrm.Systems({"x": {"a": 0.5, missing: 0.25}})
     lists = {"a": 0.5, "b": 0.25, "all": 0.375}
