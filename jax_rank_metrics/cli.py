@@ -232,8 +232,8 @@ def app() -> "typer.Typer":
         weights: Annotated[
             Path | None,
             typer.Option(
-                help="Weigh queries in the means: a file whose lines hold a query and its "
-                "weight, separated by blanks, a tab or a comma."
+                help="A file of query weights for the means: each line holds a query and "
+                "its weight, separated by blanks, a tab or a comma."
             ),
         ] = None,
         signature: Annotated[
@@ -294,8 +294,8 @@ def app() -> "typer.Typer":
         alpha: float = typer.Option(0.05, help="How often a verdict may be false."),
         undecided: Literal["fail", "pass", "estimate"] = typer.Option(
             "fail",
-            help="If queries are too few: exit with 3 (fail), with 0 (pass), or with 0 or "
-            "1 by the difference alone, which chance moves (estimate).",
+            help="If there are too few queries to tell: exit with 3 (fail), with 0 (pass), "
+            "or with 0 or 1 by the difference, which may be chance (estimate).",
         ),
         format: Literal["text", "json", "markdown"] = typer.Option(
             "text", help="The format of the report."

@@ -264,8 +264,8 @@ def check_ties(
             raise AssertionError(
                 f"{name}: ties: the value {actual[number, at]:.6g} is not the mean over "
                 f"all orders of tied items, {means[number, at]:.6g}, of {broken}; declare "
-                "ties='order' if it is no sum over items, such as a ratio, a maximum or a "
-                "threshold"
+                "ties='order' if the metric is not a sum over items, but for example a "
+                "ratio, a maximum or a threshold"
             )
 
 

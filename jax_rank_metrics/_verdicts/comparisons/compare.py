@@ -308,8 +308,8 @@ def compare(
         raise TypeError(
             "ids does not hold the list ids of two sides; pass a tuple (ids_a, ids_b)"
         )
-    # With a judge, a missing value of people is no error, even without `undefined`: the
-    # list then belongs to the judge alone.
+    # With a judge, a missing value of people is not an error, even without `undefined`:
+    # the list then counts as labelled by the judge only.
     how = undefined, reading.FIX_MISSING if judge is None else ""
     records, couples = _records_of_pairs(a, b, pairs, how)
     # [a, b, a, b, …], all in the order of the first a.

@@ -326,7 +326,7 @@ class Comparisons(Sequence[Comparison]):
         cutoff: int | str | None = None,
         baseline: Hashable = None,
     ) -> "Comparisons":
-        """Returns the comparisons that have all of these names, possibly no comparison.
+        """Returns the comparisons that have all of these names; there may be none.
 
         Args:
             task: The key of the task; None is any.

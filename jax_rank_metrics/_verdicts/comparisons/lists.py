@@ -31,8 +31,8 @@ class ListPairs(NamedTuple):
         ids = numbers if self.ids is None else self.ids
         if len(ids) != len(self.a):
             raise ValueError(
-                f"documents have {len(ids)} queries, and there are {len(self.a)} lists "
-                "without ids; pass documents of these lists, or values with ids"
+                f"documents have {len(ids)} queries, but there are {len(self.a)} lists "
+                "without ids; pass documents of exactly these lists, or values with ids"
             )
         cutoff = names.cutoff if isinstance(names.cutoff, int) else np.inf
         sign = -1 if names.lower_is_better else 1

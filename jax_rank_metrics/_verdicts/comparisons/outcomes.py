@@ -493,7 +493,7 @@ def _tukey(
                 "undefined='skip' leaves out different lists for each pair; pass "
                 "undefined='zero' or undefined='one'"
             )
-        # Use differences from the baseline in place of values: the result of the test
+        # Use differences from the baseline instead of values: the result of the test
         # does not change if the same amount is subtracted from all systems in a list.
         system_values = {0: np.zeros(len(weights))}
         for column in members:

@@ -114,9 +114,9 @@ def resampled(values: jax.Array, ids: jax.Array, seeds: jax.Array) -> FloatPair:
 
     Args:
         values: `[lists, columns]`.
-        ids: `[lists]` int32, or `[lists, 2]` as from `hash_ids`; the draws of a list depend
-            on its id.
-        seeds: `[1 + samples]`, as from `seeds_of`.
+        ids: `[lists]` int32, or `[lists, 2]` from `hash_ids`; the draws of a list
+            depend on its id.
+        seeds: `[1 + samples]`, from `seeds_of`.
 
     Returns:
         `[1 + samples, columns]`; the first row holds the plain sums, with n = 1.

@@ -366,8 +366,8 @@ def _resampled_estimates(
         pulls += scale * u * (g - mean_g)
         squares = total(m * pulls**2)
         squares += scale**2 * (uugg - 2 * mean_g * uug + mean_g**2 * uu)
-        # There is no error if only two lists, or only one list again and again, are
-        # drawn.
+        # There is no error if only two lists count, or if one list is drawn again and
+        # again.
         has_error = (n > 2) & (squares > list_arrays.ROUNDING**2)
         error = jnp.sqrt(jnp.where(has_error, squares, 0))
         return (mean_y + tuning * (mean_g - mean_f))[0], error[0]

@@ -62,7 +62,7 @@ def prediction_powered(
 
     Returns:
         A `PredictionPowered`, or dicts of them keyed by system, task and metric.
-        `table` and `plots` accept them in place of means.
+        `table` and `plots` accept these instead of means.
 
     Raises:
         ValueError: if values have no list ids; if the judge lacks a list, a system or a
