@@ -237,9 +237,9 @@ CASES = {
     "above below 0": (ValueError, "above is -1 .*at (0, 0)", lambda: places(above=ABOVE - 1), lambda: places(above=ABOVE)),
     "tied with nothing": (ValueError, "tied is 0 at (0, 0)", lambda: places(tied=0 * ONES), lambda: places()),
     "below the last": (ValueError, "above is 2 and tied is 1 .*num_retrieved is 2", lambda: places(num_retrieved=(2,)), lambda: places(num_retrieved=(3,))),
-    "a place between places": (ValueError, "above is 0 and tied is 2 at (0, 0), .* shares a rank", lambda: places(tied=2 * ONES)),
-    "more than a place holds": (ValueError, "lists more items than it holds", lambda: places(above=0 * ABOVE)),
-    "two sizes of a place": (ValueError, "shares a rank", lambda: places(above=0 * ABOVE, tied=ABOVE + 1)),
+    "a place between places": (ValueError, "above is 0 and tied is 2 at (0, 0), .* shares a rank", lambda: places(tied=2 * ONES), traced(lambda: places(above=[[0, 1, 1]], tied=[[1, 2, 2]]))),
+    "more than a place holds": (ValueError, "lists more items than it holds", lambda: places(above=0 * ABOVE), traced(lambda: places(above=0 * ABOVE, tied=3 * ONES))),
+    "two sizes of a place": (ValueError, "shares a rank", lambda: places(above=0 * ABOVE, tied=ABOVE + 1), traced(lambda: places(above=0 * ABOVE, tied=3 * ONES))),
     "retrieved of integers": (TypeError, "retrieved: dtype is int", lambda: places(retrieved=ONES), traced(lambda: places(retrieved=ONES != 0))),
     "retrieved of no list": (ValueError, "retrieved has shape", lambda: places(retrieved=ONES[0] > 0), traced(lambda: places(retrieved=ONES > 0))),
     "a mask of places": (TypeError, "mask: dtype is int", lambda: places(mask=ONES), traced(lambda: places(mask=ONES != 0))),
@@ -250,7 +250,7 @@ CASES = {
     "sharded places": (ValueError, "the last axis of labels is sharded", lambda: places(jax.device_put(LABELS, over_items())), lambda: places(jax.device_get(jax.device_put(LABELS, over_items())))),
     "parity of places": (ValueError, "pass item_columns=.* with the k of the metric", lambda: jrm.exposure_parity.of(jax.eval_shape(lambda: places(columns={"groups": np.eye(3, dtype=np.float32)[None]}))), traced(lambda: [jrm.exposure_parity.of(jrm.rank_scores(SCORES, IDS, k=2, item_columns={"groups": np.eye(3)}), k=2), jrm.exposure_parity.of(jrm.rank_catalog(SCORES, np.eye(3), IDS, k=2, item_columns={"groups": np.eye(3)}), k=2), jrm.exposure_parity.of(jrm.rank_ids(IDS, IDS, item_columns={"groups": np.eye(3)})), jrm.exposure_parity.of(jrm.rank(LABELS, LABELS, columns={"groups": np.eye(3)[None]}))])),
     # relevance by attributes
-    "columns beside attributes": (ValueError, "columns is given, and relevant_ids are by att", lambda: by(relevant_columns={"judged": [[1]]}), lambda: [by(), scores(relevant_columns={"judged": [[1], [1]]})]),
+    "columns beside attributes": (ValueError, "relevant_columns is given, but relevant_ids are by attributes; leave that argument out", lambda: by(relevant_columns={"judged": [[1]]}), lambda: [by(), scores(relevant_columns={"judged": [[1], [1]]})]),
     "no query attributes": (ValueError, "query_attributes is None", lambda: by(query=None), lambda: [by(), by(lambda query, item: by_person(query["x"], item), query={"x": PERSON[:2]})]),
     "no item attributes": (ValueError, "item_attributes is empty", lambda: by(item={}), lambda: [by(), by(lambda query, item: by_person(query, item["x"]), item={"x": PERSON})]),
     "attributes of 64 bits": (ValueError, "query_attributes: int64 values .* do not fit int32.*, or jrm.hash_ids.*if these are attributes, or", lambda: by(query=PERSON[:2] + 2**40), lambda: by(lambda query, item: (query[:, None] == item[None]).all(-1), jrm.hash_ids(PERSON[:2] + 2**40), jrm.hash_ids(PERSON + 2**40))),
@@ -262,7 +262,7 @@ CASES = {
     "names beside numbers": (TypeError, "query_attributes and item_attributes: one holds numbers and the other names, which are never equal; pass", lambda: by(query=[0, 1], item=["a", "b", "c"]), lambda: by(query=["a", "b"], item=["a", "b", "c"])),
     "a name that is missing": (ValueError, "item_attributes is nan at 1; pass a name there too, such as 'unknown'", lambda: by(query=["a", "b"], item=["a", np.nan, "b"]), lambda: by(query=["a", "b"], item=["a", "unknown", "b"])),
     "names of two kinds": (TypeError, "names have no common order.*pass names of one kind", lambda: by(query=np.array(["2024-01-01"] * 2, "M8[D]"), item=np.array(["2024-01-01"] * 3, "M8[ns]")), lambda: by(query=np.array(["2024-01-01"] * 2, "M8[D]"), item=np.array(["2024-01-01"] * 3, "M8[D]"))),
-    "floats for what leaves": (TypeError, "label_fn gives float.* flags of items that leave", lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)))), lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)) > 0))),
+    "floats for what leaves": (TypeError, "label_fn gives float.* as its second result, which marks items that leave", lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)))), lambda: by(lambda *_: (jnp.zeros((2, 3)), jnp.zeros((2, 3)) > 0))),
     "ids with a gap": (ValueError, "item_attributes['x'] holds 20000001.0", lambda: by_numbers(20000000.0, 20000001.0, np.nan), lambda: as_strings_or_float32(20000000.0, 20000001.0, np.nan)),  # as pandas makes them
     "ids that round": (ValueError, "holds 1.500000001, which float32 .* rounds to 1.5", lambda: by_numbers(1.5, 1.5 + 1e-9, 0.0), lambda: as_strings_or_float32(1.5, 1.5 + 1e-9, 0.0)),
     "features with ids": (ValueError, "holds 16777217.0.*pass integers", lambda: by_numbers([0.5, 2.0**24 + 1], [1, 2], [3, 4]), lambda: by_numbers([0, 2**24 + 1], [1, 2], [3, 4])),
@@ -271,7 +271,7 @@ CASES = {
     "no group": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones((3, 0))}), lambda: scores(item_columns={"groups": np.ones((3, 1))})),
     "groups of two items": (ValueError, "3, groups", lambda: scores(item_columns={"groups": np.ones((2, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
     "groups as a column": (ValueError, "item_columns alone", lambda: scores(relevant_columns={"groups": np.ones((2, 1, 2))}, item_columns={"groups": np.ones((3, 2))}), lambda: scores(item_columns={"groups": np.ones((3, 2))})),
-    "groups beside attributes": (ValueError, "item_columns is given, but relevant_ids are by attributes", lambda: by(item_columns={"groups": np.ones((3, 2))}), lambda: [by(), scores(item_columns={"groups": np.ones((3, 2))})]),
+    "groups beside attributes": (ValueError, "item_columns is given, but relevant_ids are by attributes; leave that argument out", lambda: by(item_columns={"groups": np.ones((3, 2))}), lambda: [by(), scores(item_columns={"groups": np.ones((3, 2))})]),
     **{
         f"the group {group}": (error, "group", lambda group=group: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=group), lambda: traced(lambda: jrm.group_recall(np.ones(3), np.arange(3.0), columns={"groups": np.ones((3, 2))}, group=1))())
         for group, error in ((2, ValueError), (-1, ValueError), (True, TypeError))

@@ -18,33 +18,32 @@ LabelFn = Callable[[Any, Any], jax.Array | tuple[jax.Array, jax.Array]]
 
 @pytrees.pytree("label_fn")
 class by_attributes:
-    """Relevance by attributes, in place of the ids of relevant items.
+    """Relevance by attributes, instead of ids of relevant items.
 
     A function derives labels from attributes of a query and of an item, such as the person
-    on a picture. Labels are computed for a block of items at a time, and no matrix of all
-    queries and items exists.
+    on a picture. Labels are computed for a block of items at a time, so no matrix of all
+    queries and items is ever stored.
 
     It is a pytree with the attributes as leaves. The function is static: pass the same
     object again, rather than a fresh lambda, to reuse a compiled program.
 
     Args:
         label_fn: `label_fn(query_attributes, item_attributes)` returns the labels
-            `[queries, block]` of a block of items; or a pair of the labels and a bool
-            array of the same shape, true for items that leave the list: they have no rank
-            and are not in the pool. Items with a negative label or NaN leave the list
-            too, but drivers refuse such labels. Query attributes reach the function with
-            one axis of queries, whatever axes lists have, and item attributes with one
-            axis of items: compare `query[:, None] == item[None]`. Names reach it as
-            numbers in the order of the names. Pairs of `hash_ids` reach it as one number
-            each, unless it takes the pairs. Labels are bools; if all items are in one
-            block, they may also be real numbers.
+            `[queries, block]` of a block of items. It may also return a pair: the labels,
+            and a bool array of the same shape, true for items to remove from the list.
+            Removed items have no rank and are not in the pool. Items with a negative
+            label or NaN are removed too, but drivers refuse such labels. The function
+            gets query attributes with one axis of queries, whatever axes lists have, and
+            item attributes with one axis of items: compare `query[:, None] == item[None]`.
+            It gets names as numbers in the order of the names. If it cannot take the
+            pairs of numbers that `hash_ids` makes, it gets one number for each id. Labels
+            are bools; if all items are in one block, they may also be real numbers.
         query_attributes: A pytree of arrays `[*lists, …]`, such as a dict. Attributes are
-            numbers, or names: strings, dates, categories, and all else that is no number.
-            Equal names of queries and items become equal numbers.
+            numbers, or names: strings, dates, categories, and anything else that is not a
+            number. Equal names of queries and items become equal numbers.
         item_attributes: A pytree of arrays `[items, …]`.
 
-    Pictures of the same person are relevant, but leave the list if the same camera took
-    them:
+    Pictures of the same person are relevant, but are removed if the same camera took them:
 
     >>> from jax_rank_metrics import rank_catalog, recall
     >>> def same_person(query, item):
@@ -68,7 +67,7 @@ class by_attributes:
     item_attributes: Any
 
     def __post_init__(self) -> None:
-        # Make arrays of lists of numbers: as pytrees, lists would split into their entries.
+        # Convert lists of numbers to arrays: a pytree would split a list into its entries.
         for name in ("query_attributes", "item_attributes"):
             tree = inputs.without_lists(getattr(self, name))
             object.__setattr__(self, name, tree)
@@ -90,8 +89,9 @@ def labels_of_block(
 
     Returns:
         Three arrays `[*lists, length]`: the labels as `label_fn` returns them; a bool, true
-        for items that stay in the ranking; and a bool, true for items that leave it only
-        because their label is below 0 or NaN. The last is None if labels are bools.
+        for items that stay in the ranking; and a bool, true for items that leave the
+        ranking only because their label is below 0 or NaN. The last array is None if labels
+        are bools.
     """
 
     def block(x: jax.Array) -> jax.Array:
@@ -169,13 +169,13 @@ def label_dtype(
         block_length: The number of items in a block.
     """
     expected = (math.prod(lists), block_length)
-    # Only types are traced, so that checking the function labels nothing.
+    # Trace types only, so that the check computes no labels.
     result = jax.eval_shape(
         relevant.label_fn,
         _with_first_axis(relevant.query_attributes, expected[0], len(lists)),
         _with_first_axis(relevant.item_attributes, expected[1], 1),
     )
-    # A tuple of another length stays one part, and is refused because it has no shape.
+    # Any other tuple stays one part, which the check below refuses: it has no shape.
     parts = [result]
     if isinstance(result, tuple) and len(result) == 2:
         parts = list(result)
@@ -184,15 +184,16 @@ def label_dtype(
         raise ValueError(
             f"label_fn gives {kinds} for {expected[0]} queries and {expected[1]} items; "
             f"return labels of shape {expected}, or labels and a bool array of the same "
-            "shape, true for items that leave the ranking. Attributes begin with one axis "
-            "of queries, or of items: compare query[:, None] with item[None]"
+            "shape, true for items that leave the ranking. Query attributes have one axis "
+            "of queries, and item attributes one axis of items, so compare query[:, None] "
+            "with item[None]"
         )
     if jnp.issubdtype(parts[0].dtype, jnp.complexfloating):
         raise TypeError(f"label_fn gives {parts[0].dtype} labels; return real numbers")
     if len(parts) == 2 and parts[1].dtype != jnp.bool_:
         raise TypeError(
-            f"label_fn gives {parts[1].dtype} flags of items that leave the ranking; "
-            "return bools"
+            f"label_fn gives {parts[1].dtype} as its second result, which marks items that "
+            "leave the ranking; return bools there"
         )
     return parts[0].dtype
 
@@ -206,22 +207,22 @@ def refuse_numbers(dtype: np.dtype, cure: str) -> None:
     """
     if dtype != np.bool_:
         raise ValueError(
-            f"label_fn gives {dtype} labels, which items in several blocks cannot have; "
-            f"return bools, such as labels > 0, or pass {cure}"
+            f"label_fn gives {dtype} labels, but items in several blocks or on several "
+            f"devices need bools; return bools, such as labels > 0, or pass {cure}"
         )
 
 
 def negative_labels(subject: str) -> str:
     """Returns the message for a list whose items `label_fn` removes by their labels."""
     return (
-        f"label_fn gives {subject} labels below 0 or NaN, by which items would leave the "
-        "ranking; return 0 for items that are not relevant, or a pair of labels and a bool "
-        "array that is true for items that leave the ranking"
+        f"label_fn gives {subject} labels below 0 or NaN, which would remove items from "
+        "the ranking; return 0 for items that are not relevant, or return a pair: the "
+        "labels, and a bool array that is true for items that leave the ranking"
     )
 
 
 def _with_first_axis(tree: Any, size: int, num_axes: int) -> Any:
-    """Returns the types of arrays with one axis in place of the first `num_axes`."""
+    """Returns the types of arrays whose first `num_axes` axes become one of `size`."""
 
     def retyped(x: jax.Array) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct((size, *x.shape[num_axes:]), x.dtype)

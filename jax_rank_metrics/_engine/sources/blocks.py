@@ -21,16 +21,18 @@ class Block(NamedTuple):
 
     scores: jax.Array  # [*lists, block]
     exists: jax.Array  # [block] or [*lists, block], true for items in the pool
-    # [*lists, block], true for items with a rank; None if all that exist have one.
+    # [*lists, block], true for items with a rank; None if every item that exists has one.
     retrieved: jax.Array | None
-    is_masked: bool  # true if items other than repeated ones may be missing
-    length: jax.Array  # [*lists], or () for all lists: how many items exist
+    is_masked: bool  # true if a mask, excluded ids or labels may remove items
+    length: jax.Array  # how many items exist: [*lists], or a scalar for all lists
     first_id: jax.Array
     first_new_id: jax.Array  # items before it were in an earlier block
-    labels: jax.Array | None  # [*lists, block], of `label_fn`; None with relevant ids
-    # [*lists], true if `label_fn` removes an item by a label below 0 or NaN; None if never.
+    labels: jax.Array | None  # [*lists, block], from `label_fn`; None with relevant ids
+    # [*lists], true if `label_fn` removes an item by a label below 0 or NaN; None if labels
+    # are bools, or relevance is by ids.
     loses_items: jax.Array | None
-    totals: dict[str, jax.Array]  # of item columns, [*lists, …], or […] for all lists
+    # A dict from item columns to their totals, [*lists, …], or […] for all lists.
+    totals: dict[str, jax.Array]
 
     @property
     def has_rank(self) -> jax.Array:
@@ -38,7 +40,7 @@ class Block(NamedTuple):
         return self.exists if self.retrieved is None else self.retrieved
 
     def offsets(self, ids: jax.Array) -> jax.Array:
-        """Returns the offsets of ids in the block; the block's size for ids outside it.
+        """Returns the offset of each id in the block; the block's size for other ids.
 
         In a block of the items 40, 41 and 42, the ids [41, 7] have the offsets [1, 3].
         """
@@ -56,7 +58,7 @@ class Block(NamedTuple):
         Returns:
             exists: Bool, true for ids of items that the block introduces.
             retrieved: Bool, true if such an item has a rank; None if all have a rank.
-            keys: The keys of the items' scores, the least key for ids without a rank.
+            keys: The sort keys of the items' scores; the least key for ids without a rank.
         """
         # Ids that are not in the block read its last item, but `exists` is false for them.
         indices = jnp.minimum(self.offsets(ids), self.scores.shape[-1] - 1)
@@ -74,29 +76,29 @@ class Block(NamedTuple):
 
 @pytrees.pytree("block_size", "depth", "items_axis", "judges_unlisted", "skips_inf")
 class Catalog:
-    """The arguments of `rank_catalog` and `rank_scores`, checked.
+    """The checked arguments of `rank_catalog` and `rank_scores`.
 
-    It holds the items of this device, or a part of them that the host has read.
+    A catalogue holds the items of this device, or the part of them that the host has read.
 
     Attributes:
-        queries: `[*lists, …]`; or `[*lists, items]`, scores that are known already.
+        queries: `[*lists, …]`; or `[*lists, items]`, known scores.
         items: `[items, …]`.
         similarity: The function that scores queries and items.
         block_size: How many items are scored at a time.
-        relevant: The items that are relevant by their ids.
-        attributes: Attributes that label all items, in place of ids.
-        exclude_ids: `[*lists, excluded]`.
-        item_mask: `[items]` bool; or `[*lists, items]`.
+        relevant: The relevant items; no items if relevance is by attributes.
+        attributes: The attributes, if relevance is by attributes; else None.
+        exclude_ids: `[*lists, excluded]`, the ids of items that leave the list.
+        item_mask: `[items]` or `[*lists, items]` bool, true for items that exist.
         list_weights: `[*lists]`.
-        depth: How many ranks to find; None counts places instead.
-        policy: The tie policy; with seeds once lists are cut over devices.
+        depth: How many ranks to find; None to count places instead.
+        policy: The tie policy. Before lists are sharded, its seeds are drawn.
         key: The key of random ties.
-        items_axis: The mesh axes over which items are cut.
-        first_id: The id of the first item, without `items_axis`.
-        retrieved: `[*lists, items]` bool, which items of the pool have a rank; None if all
-            have one.
+        items_axis: The mesh axes over which items are sharded; None if they are whole.
+        first_id: The id of the first item; not read if `items_axis` is given.
+        retrieved: `[*lists, items]` bool, true for items of the pool that have a rank; None
+            if all have one.
         skips_inf: True if items with the score −∞ have no rank.
-        judges_unlisted: True if items that are not listed by id count as judged.
+        judges_unlisted: True if items that `relevant` does not list count as judged.
     """
 
     queries: jax.Array
@@ -131,10 +133,7 @@ class Catalog:
 
     @property
     def lists_of(self) -> tuple[str, jax.Array | jax.ShapeDtypeStruct]:
-        """The name of an array that begins with the axes of lists, and the array.
-
-        It has one further axis.
-        """
+        """The name, for messages, of an array `[*lists, x]`; and the array or its type."""
         if self.has_scores:
             return "scores", self.queries
         # Queries of a user's function may have any trailing axes; its scores have one.
@@ -160,13 +159,14 @@ class Catalog:
         return -(-self.num_items // self.block_length)
 
     def scores(self, start: jax.Array | int) -> jax.Array:
-        """Scores the block of items that begins at an index, `[*lists, block]`."""
+        """Returns the scores of the block of items from `start` on, `[*lists, block]`."""
         items = self.cut(self.items, start, 0)
-        # Ranks have no gradient, so stop it: a scan would keep arrays of all blocks for it.
+        # Ranks have no gradient, so stop it here: for a gradient, a scan would keep arrays
+        # of all blocks.
         return lax.stop_gradient(self.similarity.scores(self.queries, items))
 
     def cut(self, x: jax.Array, start: jax.Array | int, axis: int) -> jax.Array:
-        """Returns the part of an array for the block that begins at an index."""
+        """Returns the slice of an array for the block of items from `start` on."""
         if self.num_blocks == 1:
             return x
         return lax.dynamic_slice_in_dim(x, start, self.block_length, axis)
@@ -183,11 +183,11 @@ class Catalog:
         return self.num_items * (1 if axis is None else lax.axis_size(axis))
 
     def block(self, number: jax.Array) -> Block:
-        """Scores the block of this number, from 0.
+        """Scores block `number`, counted from 0.
 
-        All blocks have the same size, so the last one may begin with items of the block
-        before it, which do not exist in it: 5 items in blocks of 2 are [0, 1], [2, 3] and
-        [3, 4], and in the last block only item 4 exists.
+        All blocks have the same size, so the last block may begin with items of the block
+        before it; `exists` is false for them. Five items in blocks of 2 are [0, 1], [2, 3]
+        and [3, 4], and in the last block only item 4 exists.
         """
         size = self.block_length
         first_new = number * size
@@ -201,13 +201,13 @@ class Catalog:
         length = arithmetic.count(exists)
         id_of_first = jnp.asarray(self.first_id, jnp.int32)
         if self.items_axis is not None:
-            # Devices hold equal parts, and ids count through the parts of all devices.
+            # Shards are of equal size, and ids run through the shards of all devices.
             id_of_first = lax.axis_index(self.items_axis) * self.num_items
         first_id = start + id_of_first
         if self.exclude_ids is not None:
             offsets = _offsets(self.exclude_ids, first_id, size)
             exists = jnp.broadcast_to(exists, scores.shape)
-            # Excluded ids of other blocks have an offset beyond the end, so are dropped.
+            # Excluded ids of other blocks have an offset beyond the end: `put` drops them.
             exists = arithmetic.put(exists, offsets, jnp.zeros(offsets.shape, bool))
             length = arithmetic.count(exists)
         labels = loses_items = None
@@ -217,7 +217,7 @@ class Catalog:
             )
             exists = jnp.broadcast_to(exists, scores.shape)
             if is_lost is not None:
-                # Test before labels remove items: items that are masked are not lost.
+                # Test this while `exists` has only masks: masked items are not lost.
                 loses_items = jnp.any(exists & is_lost, axis=-1)
             exists = exists & has_rank
             length = arithmetic.count(exists)
@@ -249,7 +249,7 @@ class Catalog:
     def loses_items(self) -> jax.Array:
         """Returns `[*lists]` bool, true if negative labels or NaN remove an item.
 
-        Drivers refuse such labels; rankings that a caller makes may have them.
+        Drivers refuse such labels, but a caller may rank with them.
         """
         # One block is enough: labels of several blocks are bools, which are never below 0.
         lost = self.block(jnp.zeros((), jnp.int32)).loses_items
@@ -272,8 +272,9 @@ def _known_scores(scores: jax.Array, items: jax.Array) -> jax.Array:
 
 
 def _offsets(ids: jax.Array, first_id: jax.Array, length: int) -> jax.Array:
-    """Returns `ids - first_id`, or `length` if that is not from 0 to `length - 1`."""
-    # Subtract in the dtype of the ids, because int64 ids cut to int32 could hit the block.
+    """Returns `ids - first_id`; `length` if the difference is not in 0 … `length - 1`."""
+    # Subtract in the dtype of the ids, because an int64 id wrapped to int32 could seem to
+    # be in the block.
     offsets = ids - first_id.astype(ids.dtype)
     is_inside = (offsets >= 0) & (offsets < length)
     return jnp.where(is_inside, offsets, length).astype(jnp.int32)
@@ -287,18 +288,18 @@ def map_catalog_shards(
 ) -> R:
     """Computes `fn(catalog)`, shard by shard if arrays are sharded by their types.
 
-    Items stay where they are, because they are most of the data. If one mesh axis cuts
-    both items and queries, the queries are gathered.
+    Items stay where they are, because they are most of the data. If both items and queries
+    are sharded over one mesh axis, the queries are gathered.
 
     Args:
         fn: Returns a pytree of arrays `[*lists, …]`. They must be equal on all devices over
-            which items are cut.
+            which items are sharded.
         catalog: The catalogue, traced.
         has_items: True if `fn` returns arrays `[*lists, items]` instead.
     """
     leaves, structure = jax.tree.flatten(catalog)
     axes = structure.flatten_up_to(_axes_of(catalog))
-    # Leave out "whole" arrays, which do not say how to cut the ranking.
+    # Leave out "whole" arrays, because they do not tell how to shard the ranking.
     arrays = {
         kind: [
             leaf
@@ -310,14 +311,14 @@ def map_catalog_shards(
     cut = shards.cut_of(len(catalog.lists), **arrays)
     if cut is None:
         return fn(catalog)
-    # Draw seeds before the cut, so that every list has the same seeds as on one device.
+    # Draw seeds before sharding, so that every list has the same seeds as on one device.
     policy = catalog.policy.drawn(catalog.key, catalog.lists)
     catalog = dataclasses.replace(catalog, policy=policy)
     in_specs = jax.tree.map(
         lambda kind: getattr(cut, kind, PartitionSpec()), _axes_of(catalog)
     )
     return shards.shard_map(
-        # If only lists are cut, every device has all items, and there is no axis of items.
+        # If only lists are sharded, every device has all items, so items_axis is None.
         lambda part: fn(dataclasses.replace(part, items_axis=cut.over_items or None)),
         cut.mesh,
         (in_specs,),
@@ -327,14 +328,14 @@ def map_catalog_shards(
 
 
 def _axes_of(catalog: Catalog) -> Catalog:
-    """Returns, for each array, the name of the spec of `Cut` that its first axes have.
+    """Returns the catalogue, with each array replaced by the name of its spec in `Cut`.
 
-    Arrays that are the same on every device have the name "whole", which is no spec.
+    Arrays that are equal on every device get the name "whole", which is no spec of `Cut`.
     """
     mask = catalog.item_mask
     is_shared = mask is not None and mask.ndim == 1
     kinds = {
-        # Known scores, `[*lists, items]`, are in the place of queries, `[*lists, dims]`.
+        # Known scores, `[*lists, items]`, are stored as `queries`.
         "queries": "per_item" if catalog.has_scores else "per_list",
         "items": "items",
         "similarity": "whole",
@@ -347,7 +348,7 @@ def _axes_of(catalog: Catalog) -> Catalog:
     }
 
     def kind(path: tuple[Any, ...], _: object) -> str:
-        # The name of a field of the catalogue, then of a field inside it.
+        # The name of the catalogue's field, then the name of the field inside that field.
         names = [getattr(key, "name", None) for key in path[:2]]
         return next((kinds[name] for name in names if name in kinds), "per_list")
 

@@ -33,7 +33,7 @@ def checked_embeddings(
     block_size: int,
     relevant_ids: types.RelevantIds | by_attributes,
 ) -> blocks.Catalog:
-    """Checks queries, items and similarity, and that a function returns scores."""
+    """Checks queries, items and similarity; a similarity function must return scores."""
     if similarity == "maxsim":
         queries, items = packed("queries", queries), packed("items", items)
     queries = inputs.real("queries", queries)
@@ -64,7 +64,7 @@ def checked_scores(scores: types.Scores) -> blocks.Catalog:
 def checked_mask(
     item_mask: types.ListsItemMask | None, scores: jax.Array
 ) -> jax.Array | None:
-    """Checks the mask of items that exist, for all lists or for each."""
+    """Checks the mask of items that exist, one for all lists or one for each list."""
     per_item = scores.shape[-1:]
     if inputs.is_frame(item_mask) and not inputs.has_item_ids(item_mask):
         item_mask = inputs.by_items_of_rows("item_mask", item_mask, None)
@@ -72,8 +72,8 @@ def checked_mask(
     mask = inputs.boolean("item_mask", item_mask)
     if mask is not None and mask.shape not in (scores.shape, per_item):
         raise ValueError(
-            f"item_mask has shape {mask.shape}, but scores has shape "
-            f"{scores.shape}; pass one per item, {per_item} or {scores.shape}"
+            f"item_mask has shape {mask.shape}, but scores has shape {scores.shape}; "
+            f"pass shape {per_item} for all lists, or {scores.shape}"
         )
     return mask
 
@@ -97,8 +97,8 @@ def checked_relevance(
     """Checks the relevant items, by ids or by attributes, and item columns and profiles.
 
     Returns:
-        The items that are relevant by their ids, none if relevance is by attributes; and
-        the attributes, or None.
+        The relevant items, with no item if relevance is by attributes; and the attributes,
+        or None if relevance is by ids.
     """
     relevant_ids, relevant_labels, relevant_columns = judged
     item_columns, profile_ids, profile_weights = known
@@ -113,8 +113,8 @@ def checked_relevance(
         for name, value in arguments.items():
             if value is not None:
                 raise ValueError(
-                    f"{name} is given, but relevant_ids are by attributes; leave it out, "
-                    "or pass ids"
+                    f"{name} is given, but relevant_ids are by attributes; leave that "
+                    "argument out, or pass ids as relevant_ids"
                 )
         lists = lists_of[1].shape[:-1]
         attributes = read_attributes(relevant_ids, lists, num_items)
@@ -124,7 +124,7 @@ def checked_relevance(
     listed = inputs.relevant_items(*judged, *lists_of)
     numbers = {num_items}
     if items_axis is not None:
-        # A column may cover the whole catalogue or this device's part.
+        # A column may have the rows of the whole catalogue, or of this device's shard.
         numbers.add(num_items * axis_size(items_axis))
     arrays = inputs.item_columns(item_columns, relevant_columns, numbers)
     profiles = inputs.profiles(profile_ids, profile_weights, *lists_of)
@@ -145,14 +145,14 @@ def check_cut(catalog: blocks.Catalog) -> None:
             raise ValueError(
                 f"items_axis is {catalog.items_axis!r}, but the type of an array already "
                 f"says that it is sharded, as {spec}; leave items_axis out, or call inside "
-                "jax.shard_map over it"
+                "jax.shard_map over that axis"
             )
         if catalog.attributes is not None and catalog.num_blocks > 1:
             raise ValueError(
                 f"label_fn labels the items in {catalog.num_blocks} blocks, but an array "
                 f"is sharded over devices, as {spec}; pass a block_size of at least the "
                 f"number of items, {catalog.num_items}, or call inside jax.shard_map, "
-                "with items_axis if items are cut"
+                "and pass items_axis there if items are sharded"
             )
 
 
@@ -184,8 +184,8 @@ def rank_catalog(
     The pool of a list is every item that is neither masked nor excluded. Items that are
     not among the relevant ids have the label 0.
 
-    Relevance is known by ids, or by attributes, such as the person on a picture: see
-    `by_attributes`.
+    Pass the ids of relevant items; or derive relevance from attributes, such as the person
+    on a picture: see `by_attributes`.
 
     A query that is padding needs `list_weights` 0. Otherwise its list counts as a list
     for which nothing relevant was found.
@@ -194,51 +194,53 @@ def rank_catalog(
         queries: `[*lists, dims]`, an embedding per list, of any real dtype.
         items: `[items, dims]`, an embedding per item; its row is its id.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; inside
-            `jax.jit`, a repeated id counts where it occurs first. Ids that are not in the
-            catalogue, masked or excluded are not in the pool; ids below 0 are padding. Or
-            `by_attributes(label_fn, query_attributes, item_attributes)`.
-        k: As for `rank`. None ranks every relevant item exactly, in two passes that
-            count the items scoring above it: for any cutoff, and for metrics without
-            one. The gain of the label 0 must then be 0. If relevance is by attributes
-            and items are in several blocks or on several devices, only metrics of the
-            first relevant item, such as `hit_rate` and `reciprocal_rank`, work at every
-            cutoff and without one: they count, in two further passes. Other metrics
-            raise beyond k.
+            `jax.jit`, a repeated id counts where it occurs first. Ids that are masked,
+            excluded or not in the catalogue are not in the pool; ids below 0 are padding.
+            Or `by_attributes(label_fn, query_attributes, item_attributes)`.
+        k: As for `rank`. With None, two passes count the items that score above each
+            relevant item; values are then exact at every cutoff and without a cutoff,
+            but the gain of the label 0 must be 0. If relevance is by attributes and
+            items are in several blocks or on several devices, most metrics raise beyond
+            k. Only metrics of the first relevant item, such as `hit_rate` and
+            `reciprocal_rank`, work at every cutoff and without a cutoff, because they
+            count items in two further passes.
         relevant_labels: The same shape as `relevant_ids`, or None for 1.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list, such as
             items a user has already seen; ids below 0 are padding.
         item_mask: `[items]` bool, items that exist, for every list.
         list_weights: `[*lists]`, or None for 1; 0 for queries that are padding.
         similarity: How a query and an item are scored: "dot", "cosine", "l2",
-            "hamming" or "maxsim", as for `evaluate_embeddings`; "l2" measures around the
+            "hamming" or "maxsim", as for `evaluate_embeddings`; "l2" measures from the
             mean of the `queries`, and "maxsim" takes `Tokens` as queries and items. Or a
-            function of queries and a block of items that returns their scores `[*lists,
-            block]`; `queries` `[*lists, …]` and `items` `[items, …]` may then have any
-            trailing axes. Static under `jax.jit`: pass a named function rather than a
-            fresh lambda. If types of arrays are sharded, the function may close over
-            NumPy arrays, but not over arrays on the mesh.
+            function that takes queries and a block of items, and returns their scores
+            `[*lists, block]`; `queries` `[*lists, …]` and `items` `[items, …]` may then
+            have any trailing axes. The function is static under `jax.jit`: pass a named
+            function rather than a fresh lambda. If types of arrays are sharded, it may
+            close over NumPy arrays, but not over arrays on the mesh.
         block_size: How many items to score at a time.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
-            cut into equal parts: `items`, `item_mask` and attributes of items are this
-            device's part, and ids count through all parts.
+            split into equal shards: `items`, `item_mask` and attributes of items are this
+            device's shard, and ids run through all shards.
         key: As for `rank`.
         ties: As for `rank`.
-        relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
-        item_columns: By name, `[num_items, …]` numbers for every item of the whole
-            catalogue, such as its price; an array, or a Series, a frame or a dict by id.
-            `groups`, `[num_items, groups]`, says how much of each item belongs to each
-            group, with NaN for unknown; elsewhere a missing number raises. The same on
-            every device; or with `items_axis` this device's part. With k=None metrics may
-            read only the columns of relevant items. Not for relevance by attributes.
+        relevant_columns: A dict from column names to arrays `[*lists, relevant, …]`; see
+            `rank_ids`.
+        item_columns: A dict from column names to numbers `[num_items, …]` for every item
+            of the whole catalogue, such as its price: an array; or a Series, a frame or a
+            dict, keyed by id. The column `groups`, `[num_items, groups]`, says how much of
+            each item belongs to each group, with NaN for unknown; in other columns a
+            missing number raises. Pass the same columns on every device; or, with
+            `items_axis`, this device's shard. With k=None metrics may read only the columns
+            of relevant items. Relevance by attributes takes no `item_columns`.
         profile_ids: `[*lists, profile]` integers, the items that each user interacted with
             before, for metrics that compare a list with them; ids below 0 are padding.
         profile_weights: The same shape, the weight of each item of a profile, such as how
             recently it was played; only weights above 0 count. None is 1 for all.
 
     Returns:
-        A `Ranking`. Its `items` are the ids found, in rank order. With k=None places
-        are counted, and it has no order, unless relevance is by attributes and the items
-        are in one block.
+        A `Ranking`. Its `items` are the ids found, in rank order. With k=None the ranking
+        has no order, because places are counted, unless relevance is by attributes and the
+        items are in one block.
 
     Raises:
         ValueError: if shapes differ, if an option is unknown, if a list repeats a
@@ -297,9 +299,9 @@ def rank_scores(
 
     With k=None the place of each relevant item is counted: how many items score higher,
     and how many the same. This reads the scores once for each relevant item, and is exact
-    for every metric at every cutoff and without one. If lists have room for more than
-    forty relevant items, a CPU sorts the scores once instead, and looks the items up. For
-    in-batch negatives, where query i should find item i, call
+    for every metric at every cutoff and without a cutoff. If `relevant_ids` has more than
+    forty ids per list, padding included, a CPU sorts the scores once instead, and looks up
+    the relevant items. For in-batch negatives, if query i should find item i, call
     `rank_scores(scores, jnp.arange(n)[:, None])`.
 
     Args:
@@ -311,24 +313,25 @@ def rank_scores(
         item_mask: `[items]` or `[*lists, items]` bool, items that exist.
         exclude_ids: `[*lists, excluded]` integers, items that leave the list.
         retrieved: `[*lists, items]` bool, or None for all. False marks an item that may be
-            relevant but has no rank, and whose score is never read; see `rank`. With
+            relevant but has no rank; its score is never read, see `rank`. If you pass
             `scores > -jnp.inf`, items with the score −∞ have no rank, as in
             `evaluate_users`.
-        k: None to count; or how deep to rank by a top-k, which is quicker if many items
+        k: None to count places; or the depth of a top-k, which is quicker if many items
             are relevant and only the first ranks are read.
-        list_weights: `[*lists]`, or None for 1; 0 for queries that are padding, whose
-            lists otherwise count as lists for which nothing relevant was found.
+        list_weights: `[*lists]`, or None for 1. Pass 0 for queries that are padding;
+            otherwise their lists count as lists for which nothing relevant was found.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which items are
-            cut into equal parts; ids count through all parts.
+            split into equal shards; ids run through all shards.
         ties: As for `rank`.
         key: As for `rank`.
-        relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank_ids`.
-        item_columns: By name, `[num_items, …]`; see `rank_catalog`.
+        relevant_columns: A dict from column names to arrays `[*lists, relevant, …]`; see
+            `rank_ids`.
+        item_columns: A dict from column names to `[num_items, …]`; see `rank_catalog`.
         profile_ids: `[*lists, profile]`; see `rank_catalog`.
         profile_weights: `[*lists, profile]`; see `rank_catalog`.
 
     Returns:
-        A `Ranking`. With k=None and ids it has no order, and so no `items`.
+        A `Ranking`. With k=None and relevance by ids, it has no order, and so no `items`.
 
     Raises:
         ValueError: if shapes differ, if an option is unknown, if a list repeats a
@@ -385,7 +388,7 @@ def _rank_checked(
     ties: types.Ties | None,
     key: types.Key | None,
 ) -> ranking.Ranking:
-    """Checks the other arguments, and ranks items whose scores and masks are checked."""
+    """Checks the other arguments, and ranks; scores and masks are already checked."""
     items_axis = inputs.axis_names("items_axis", items_axis)
     relevant, attributes = checked_relevance(judged, known, catalog, items_axis)
     if exclude_ids is not None:
@@ -405,7 +408,7 @@ def _rank_checked(
         items_axis=items_axis,
     )
     check_cut(catalog)
-    # Check ids before anything is compiled, because repeats can only raise while known.
+    # Check ids before anything is compiled: repeats can raise only if ids are known.
     catalog = dataclasses.replace(catalog, relevant=catalog.relevant.distinct())
     count_places = None
     if _is_counting_faster(catalog):
@@ -418,9 +421,10 @@ def _rank_checked(
 def _is_counting_faster(catalog: blocks.Catalog) -> bool:
     """True if counting places in a program may be faster than finding the first ranks.
 
-    Outside a program, the ranks are already computed when a metric asks. Items in several
-    blocks would be scored twice. And devices that share the items must exchange counts
-    when the caller ranks, not when a metric reads, because a metric may be in a branch.
+    Otherwise counting does not help or must not happen: outside a program, the ranks are
+    already computed when a metric asks; items in several blocks would be scored twice; and
+    devices with shards of the items must exchange counts when the caller ranks, because the
+    metric that reads the counts may be in a branch.
     """
     num_relevant = catalog.relevant.ids.shape[-1]
     num_scores = math.prod(catalog.lists) * catalog.num_items

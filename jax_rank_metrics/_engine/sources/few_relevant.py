@@ -20,11 +20,11 @@ _LONG = 4096
 def is_faster(lists: list_arguments.ScoredLists) -> bool:
     """True if counting the places of relevant items is faster than sorting all items.
 
-    This is only known outside `jax.jit`, because the labels must be looked at. It is false
-    on accelerators, which sort as quickly as they count. The caller must ask for whole
-    lists, read in tie groups, and items that are not relevant must be interchangeable.
-    Metrics may still read more than the places of relevant items: `read_lists` tries, and
-    ranks if they do.
+    It is false inside `jax.jit`, because the labels must be known, and on accelerators,
+    which sort as quickly as they count. The caller must ask for whole lists, and read tie
+    groups rather than one order; and items that are not relevant must be interchangeable.
+    Metrics may still need more than the places of relevant items: `read_lists` tries, and
+    sorts if they raise.
     """
     items, size = lists.raw_items, lists.scores.shape[-1]
     if lists.ranks is not None or not lists.policy.forbids_order or size < _LONG:
@@ -37,7 +37,7 @@ def is_faster(lists: list_arguments.ScoredLists) -> bool:
             return False
         if [device.platform for device in array.devices()] != ["cpu"]:
             return False
-    # Test this last, because it alone waits for arrays.
+    # Test this last, because only this test waits for arrays.
     return bool(_most_relevant(items) <= outranking.MAX_COUNTED)
 
 
@@ -52,13 +52,13 @@ def rank_few(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     """Ranks rows by counting the places of relevant items; see `is_faster`."""
     items, size = lists.raw_items.read(), lists.scores.shape[-1]
     ids = top_k.first_true(items.labels > 0, min(outranking.MAX_COUNTED, size))
-    # Labels stay as passed, because `Relevant` converts them. Padding takes the label of
-    # item 0, which is never read, because the id is −1.
+    # Labels stay as passed, because `Relevant` converts them. Padding gets the label of
+    # item 0; that label is never read, because the id of padding is −1.
     labels = arithmetic.take(lists.raw_items.labels, jnp.maximum(ids, 0))
     catalog = dataclasses.replace(
         blocks.Catalog.of_scores(lists.scores),
         relevant=Relevant(ids, labels, {}),
-        # Labels below 0 remove items too, and a catalogue knows only the relevant labels.
+        # Labels below 0 remove items too, but the catalogue gets only relevant labels.
         item_mask=items.exists,
         list_weights=lists.list_weights,
         judges_unlisted=True,

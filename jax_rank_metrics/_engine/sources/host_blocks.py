@@ -1,4 +1,4 @@
-"""Items that do not fit in memory, which the host reads one part after the other."""
+"""Items that do not fit in memory, which the host reads in parts, one after the other."""
 
 import itertools
 import math
@@ -9,7 +9,7 @@ import numpy as np
 
 from jax_rank_metrics._ground import inputs
 
-# A part holds at most this many bytes, or else one block.
+# A part holds at most this many bytes, unless one block alone is larger.
 PART_BYTES = 2**26
 
 
@@ -30,9 +30,10 @@ class Part(NamedTuple):
     first_id: int
 
     def cut(self, per_item: Any) -> np.ndarray:
-        """Returns this part of the values of all items, `[items, …]`; 0 in padding.
+        """Returns the values of the items of this part, `[size, …]`; 0 in padding.
 
-        Values beyond the last of all items are not checked.
+        `per_item`, `[items, …]`, has the values of all items. Nothing raises if it has more
+        rows than there are items.
         """
         values = np.asarray(per_item[self.first_id : self.first_id + len(self.exists)])
         missing = len(self.exists) - len(values)
@@ -78,8 +79,8 @@ class HostBlocks:
     def parts(self, block_size: int) -> Iterator[Part]:
         """Reads all items, in parts of one size; only the last one may be smaller.
 
-        Blocks are copied into parts, so that programs have few shapes: a part is a power
-        of two of blocks of `block_size` items. The number of items is known afterwards.
+        Blocks are copied into parts, so that programs have few shapes: a part holds
+        `block_size` times a power of two items. Afterwards, `num_items` is known.
 
         Raises:
             ValueError: if blocks have items of different shapes, or of different dtypes;
@@ -98,7 +99,7 @@ class HostBlocks:
             if block.shape[1:] != example.shape[1:] or block.dtype != example.dtype:
                 raise ValueError(
                     f"items[{number}] is {block.dtype} of shape {tuple(block.shape)}, "
-                    f"after blocks of {example.dtype} [block, "
+                    f"but earlier blocks are {example.dtype} [block, "
                     f"{', '.join(map(str, example.shape[1:]))}]; pass blocks of one kind"
                 )
             start = 0
@@ -110,9 +111,9 @@ class HostBlocks:
                 num_read, start = num_read + stop - start, stop
                 if num_read % size == 0:
                     yield Part(part, np.ones(size, bool), num_read - size)
-                    part = self._empty(size)  # the device may still read the last one
+                    part = self._empty(size)  # the device may still read the old array
         if filled := num_read % size:
-            # Halve the size, so that other catalogues reuse the programs of few sizes.
+            # Halve the size, so that other catalogues reuse programs: there are few sizes.
             while size > block_size and size // 2 >= filled:
                 size //= 2
             # Padding is scored too, and memory that was not written may hold NaN.
@@ -137,8 +138,9 @@ class HostBlocks:
             )
         if isinstance(blocks, Iterator) and blocks is self._previous:
             raise ValueError(
-                "items is a function that returned the same iterator twice, which can be "
-                "read once; return a fresh one, such as (np.load(path) for path in paths)"
+                "items is a function that returned the same iterator twice, but an "
+                "iterator can be read only once; return a fresh one, such as "
+                "(np.load(path) for path in paths)"
             )
         self._previous = blocks
         return (_block(block) for block in blocks)
@@ -148,15 +150,18 @@ class HostBlocks:
 
 
 def _block(block: Any) -> Any:
-    """Returns a block; raises if it has no axis of items, is a frame, or is masked."""
+    """Returns the block; raises if it has no axis of items, is a frame, or is masked."""
     inputs.refuse_masked("items", block, "blocks without items that do not exist")
     if inputs.is_frame(block):
         raise TypeError(
-            "items holds a frame, whose index says nothing of where its block begins; "
-            "pass block.to_numpy()"
+            "items holds a frame, but the index of a frame does not tell at which item its "
+            "block begins; pass block.to_numpy()"
         )
     if not np.ndim(block):
-        raise TypeError(f"items holds the block {block!r}; pass arrays [block, dims]")
+        raise TypeError(
+            f"items holds the block {block!r}, which has no axis of items; pass arrays "
+            "[block, dims]"
+        )
     return block
 
 

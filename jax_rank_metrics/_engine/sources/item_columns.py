@@ -1,8 +1,8 @@
 """Columns of the items of a catalogue, looked up by id, and their totals over some items.
 
-A ranking holds relevant items one by one, but only the number of all other items. The
-totals of columns give an average of these other items, which stands for each of them. Sums
-of a function that is linear in the columns are then exact.
+A ranking keeps relevant items one by one, but of all other items only their number and the
+totals of their columns. Each of the other items then counts with the averages of the
+columns, and sums of a function that is linear in the columns are exact.
 """
 
 import dataclasses
@@ -23,16 +23,16 @@ from jax_rank_metrics._engine.ranking import pools
 from jax_rank_metrics._engine.ranking.ranking_data import RankingData
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, types
 
-# Prepares a column, `[num_items, …]`: returns the array that a metric reads in its place,
-# which also has a row for each item.
+# Takes a column `[num_items, …]`, and returns the array that a metric reads instead, which
+# also has a row for each item.
 Prepare = Callable[[jax.Array], jax.Array]
 
-# The functions that prepare columns: by a column's name, then by the prepared column's key.
+# A dict from a column's name to a dict from a prepared column's key to its function.
 _prepared: dict[str, dict[str, Prepare]] = {}
 
 
 def register(name: str, prepare: Prepare, metric: str) -> str:
-    """Returns the key of the column that `prepare` makes of the column `name`."""
+    """Registers that `prepare` prepares the column `name`; returns the result's key."""
     known = _prepared.setdefault(name, {})
     for key, function in known.items():
         if function == prepare:
@@ -47,8 +47,8 @@ class ItemColumn:
     """A column of the items of a catalogue.
 
     Attributes:
-        values: `[num_items, …]` floats; or this device's part.
-        axis: The mesh axes over which `values` are cut; None if they are whole.
+        values: `[num_items, …]` floats; or this device's shard.
+        axis: The mesh axes over which `values` are sharded; None if they are whole.
         knows_all: True if ids have been checked. An id without a row then belongs to an
             item that is missing from the catalogue on purpose, and counts 0.
         ids: `[num_items]` integers, ascending, the ids of the rows; None for 0, 1, ….
@@ -80,7 +80,7 @@ class ItemColumn:
 
     @property
     def _start(self) -> jax.Array | int:
-        """The id of the first row that is held here."""
+        """The id of the first row on this device."""
         if self.axis is None:
             return 0
         return lax.axis_index(self.axis) * len(self.values)
@@ -99,10 +99,10 @@ class ItemColumn:
 
         Args:
             is_counted: `[*lists, items]` bool; or `[items]` for all lists.
-            first_id: The id of the first of the items. This device holds all of them.
+            first_id: The id of the first item. This device must hold all of the items.
         """
         size = is_counted.shape[-1]
-        # Fill with 0, because the last block of a part may reach beyond the catalogue.
+        # Fill with 0, because the host's last block may reach beyond the catalogue.
         ids = first_id - self._start + lax.iota(jnp.int32, size)
         rows = self.values.at[ids].get(mode="fill", fill_value=0)
         # Multiply, because a gather would write out the rows of every list.
@@ -119,11 +119,11 @@ def made_of(
     columns: Mapping[str, jax.Array],
     prepared_by: Iterable[tuple[str, str]] | None = None,
 ) -> dict[str, jax.Array]:
-    """Returns the columns as passed, and the prepared columns by their keys.
+    """Returns a dict of arrays: each column by its name, each prepared column by its key.
 
     Args:
-        columns: By name, `[num_items, …]` each.
-        prepared_by: The names of the columns to prepare, with the keys of the results;
+        columns: A dict from names to columns `[num_items, …]`.
+        prepared_by: Pairs of the name of a column to prepare and the key of the result;
             None prepares for every registered metric.
     """
     if prepared_by is None:
@@ -141,13 +141,13 @@ def read(
     items_axis: types.AxisNames | None = None,
     num_items: int | None = None,
 ) -> dict[str, ItemColumn]:
-    """Returns the columns, and the prepared columns by their keys, as `ItemColumn`s.
+    """Returns a dict of `ItemColumn`s: columns by name, prepared columns by key.
 
     Args:
-        columns: By name, `[num_items, …]` each.
-        items_axis: The mesh axes over which the items are cut, or None.
-        num_items: How many items this device has; a column of this length is this device's
-            part, if `items_axis` is given.
+        columns: A dict from names to columns `[num_items, …]`.
+        items_axis: The mesh axes over which the items are sharded, or None.
+        num_items: How many items this device has. If `items_axis` is given, a column of
+            this length is this device's shard.
     """
     known = {}
     for name, column in columns.items():
@@ -173,14 +173,14 @@ def by_id(
     numbers: Mapping[str, int] | None,
     ids: Mapping[str, jax.Array],
 ) -> dict[str, ItemColumn]:
-    """Returns columns as `read` does, for ids that are not the numbers of rows.
+    """Returns the same dict as `read`, for columns whose ids are not row numbers.
 
     Args:
-        columns: By name, `[num_items, …]` each.
+        columns: A dict from names to columns `[num_items, …]`.
         ids_of_rows: The ids of the rows; integers ascend.
-        numbers: The number of each id, keyed by the id as text, from 0 on; None if ids are
+        numbers: A dict from each id, as text, to its number, from 0 on; None if ids are
             integers that were not numbered.
-        ids: By the name of the argument, the ids that are looked up.
+        ids: A dict from the names of arguments to the ids to look up.
 
     Raises:
         ValueError: if an id has no row; or if `numbers` is None and the ids of the rows are
@@ -190,8 +190,8 @@ def by_id(
         if not all(map(inputs.is_integer, ids_of_rows)):
             raise ValueError(
                 f"item_columns names items by ids such as {ids_of_rows[0]!r}, but lists "
-                "hold integers; pass ids of one kind, or the rows alone as an array "
-                "(.to_numpy() of a Series)"
+                "hold integers; pass ids of one kind in both, or pass each column as an "
+                "array, whose row numbers are the ids (.to_numpy() of a Series)"
             )
         in_order = np.asarray(ids_of_rows)
         inputs.ids_among(in_order, "item_columns", ids)
@@ -230,11 +230,11 @@ class Totals(NamedTuple):
     """The number of some items, and the totals of their columns."""
 
     number: jax.Array  # [*lists] int32
-    columns: dict[str, jax.Array]  # [*lists, …] floats each
+    columns: dict[str, jax.Array]  # from names to totals, [*lists, …] floats
 
 
 def with_columns(items: ItemArrays, columns: ItemColumns, ids: jax.Array) -> ItemArrays:
-    """Adds the columns of items that have these ids."""
+    """Adds the columns to items, looked up by the ids of the items."""
     dtype = items.labels.dtype
     by_name = {name: column.of(ids).astype(dtype) for name, column in columns.items()}
     return items._replace(columns={**items.columns, **by_name})
@@ -250,7 +250,7 @@ def totals_of_block(
 
 
 def no_totals(columns: ItemColumns, lists: tuple[int, ...]) -> dict[str, jax.Array]:
-    """Returns the totals of no items."""
+    """Returns the totals before the first block: zeros."""
     return {
         name: jnp.zeros((*lists, *column.trailing), column.values.dtype)
         for name, column in columns.items()
@@ -298,9 +298,10 @@ def pool_of(
 
     Args:
         listed: `[*lists, listed]`, the items that are known one by one.
-        is_member: `[*lists, listed]` bool, which listed items are in the pool.
+        is_member: `[*lists, listed]` bool, true for listed items in the pool.
         number: `[*lists]` int32, how many items are in the pool.
-        totals: By name, `[*lists, …]`, the total of a column over the pool.
+        totals: A dict from the names of columns to their totals over the pool,
+            `[*lists, …]`.
         ranks: See `with_unlisted`.
     """
     exists, layout = with_unlisted(is_member, number, ranks, tuple(sorted(totals)))
@@ -319,7 +320,7 @@ class LookedUpPool(pools.ScoredPool):
 
     Shapes:
         ids: `[*lists, items]`, the ids of the items.
-        known: The columns.
+        known: A dict from names to columns, which are looked up.
     """
 
     ids: jax.Array
@@ -373,13 +374,13 @@ def looked_up(data: RankingData, columns: ItemColumns, ids: jax.Array) -> Rankin
 def _averaged(
     column: jax.Array, exists: jax.Array, layout: CatalogSlots, total: jax.Array
 ) -> jax.Array:
-    """Gives the last slot the mean of a column over the unlisted items.
+    """Returns the column, with its mean over the unlisted items in the last slot.
 
     Args:
         column: `[*lists, listed + 1, …]`; the last slot stands for the unlisted items.
         exists: `[*lists, listed + 1]` bool.
         layout: The layout of the items.
-        total: `[*lists, …]`, the total of all items.
+        total: `[*lists, …]`, the column's total over all items.
     """
     axis = exists.ndim - 1
     members = jnp.where(arithmetic.widen(exists, column), column, 0)
@@ -399,15 +400,18 @@ def group_across_cut(
     is_last: jax.Array,
     dropped: Any,
 ) -> tuple[jax.Array, pools.Pool]:
-    """Returns a bool, true if the last rank's tie group reaches beyond it, and the group.
+    """Returns the tie group of the last rank.
 
     Args:
         listed: `[*lists, listed]`, the items that are known one by one.
-        is_tied: `[*lists, listed]` bool, which listed items are in the group.
+        is_tied: `[*lists, listed]` bool, true for listed items in the group.
         ranked: `[*lists, ranks]`, the items of the first ranks.
-        is_last: `[*lists, ranks]` bool, which ranked items are in the group.
+        is_last: `[*lists, ranks]` bool, true for ranked items in the group.
         dropped: How many items of the group the first ranks dropped, `[*lists]` int32, or
             the `Totals` of these items.
+
+    Returns:
+        `[*lists]` bool, true if the group reaches beyond the last rank; and the group.
     """
     totals = {}
     if isinstance(dropped, Totals):

@@ -22,8 +22,8 @@ def rank_labelled(catalog: Catalog) -> ranking_data.RankingData:
     """Ranks a catalogue whose items a function labels.
 
     Items that fit in one block are ranked as rows, whose order is known to the end. More
-    items are streamed: the first ranks are held if the catalogue has a depth, and the
-    catalogue is read again to find first stops.
+    items are streamed in blocks: the ranking keeps the first ranks if the catalogue has a
+    depth, and the catalogue is read again to find first stops.
     """
     if not _is_streamed(catalog):
         labels, scores, mask, retrieved = _rows(catalog)
@@ -47,8 +47,8 @@ def rank_labelled_twice(
     """Ranks twice by `rank_labelled`: to the depth of the catalogue, and without a depth.
 
     The first ranking is None if the catalogue has no depth. The second has the tie policy
-    `ties_of_stops`. If both are made and items are streamed, nothing is streamed for the
-    second until a metric reads it.
+    `ties_of_stops`. If there are two rankings and items are streamed, nothing is streamed
+    for the second ranking until a metric reads it.
     """
     policy = dataclasses.replace(catalog.policy, name=ties_of_stops)
     uncut = dataclasses.replace(catalog, depth=None, policy=policy)
@@ -75,8 +75,9 @@ def rank_labelled_twice(
 class StreamedPool(pools.Pool):
     """A pool that finds first stops by streaming its catalogue twice.
 
-    The first pass finds the best item that stops, and how many other stops tie with it.
-    The second pass counts the items that rank above it.
+    A stop is an item for which a metric's `stop_fn` is true, such as a relevant item. The
+    first pass finds the stop with the highest score, and how many other stops tie with it.
+    The second pass counts the items that rank above this stop.
     """
 
     catalog: Catalog
@@ -117,7 +118,7 @@ class StreamedPool(pools.Pool):
             del block
             best, length = state
             items = candidates.read().items
-            # Let only items that stop exist, so that the best of them is the first stop.
+            # Mask all other items, so that the best item that is left is the first stop.
             stop = item_predicate(stop_fn, items)
             length = length + arithmetic.count(stop)
             candidates = candidates._replace(items=ItemArrays(items.labels, stop))
@@ -143,12 +144,12 @@ class StreamedPool(pools.Pool):
 
 
 def _is_streamed(catalog: Catalog) -> bool:
-    """True if items are in several blocks, or cut over devices without a depth.
+    """True if items are in several blocks, or sharded over devices without a depth.
 
     Raises:
-        ValueError: if it is true and labels are numbers.
+        ValueError: if items are streamed, but labels are not bools.
     """
-    # Rows that are cut over devices cannot be ranked to their end.
+    # Rows that are sharded over devices cannot be ranked to their end.
     is_cut = catalog.items_axis is not None and catalog.depth is None
     if catalog.num_blocks == 1 and not is_cut:
         return False
@@ -164,9 +165,10 @@ _Rows = tuple[jax.Array, jax.Array, jax.Array, jax.Array | None]
 
 @jax.jit
 def _rows(catalog: Catalog) -> _Rows:
-    """Returns labels, scores, and two bools: if an item exists, and if it has a rank.
+    """Returns four arrays `[*lists, items]` of a catalogue in one block.
 
-    All are `[*lists, items]`; the last is None if every item that exists has a rank.
+    They are labels, scores, a bool that is true for items that exist, and a bool that is
+    true for items that have a rank; the last is None if every item that exists has a rank.
     """
     return map_catalog_shards(_rows_of_shard, catalog, has_items=True)
 
@@ -175,7 +177,7 @@ def _rows_of_shard(catalog: Catalog) -> _Rows:
     block = catalog.block(jnp.zeros((), jnp.int32))
     assert block.labels is not None
     labels = jnp.where(block.exists, block.labels, jnp.zeros_like(block.labels))
-    # Return what the function returns, so that scores that were passed are not copied.
+    # Return the result of the function itself, so that known scores are not copied.
     scores = catalog.similarity.scores(catalog.queries, catalog.items)
     return labels, scores, block.exists, block.retrieved
 

@@ -36,7 +36,7 @@ class ListOptions(TypedDict, total=False):
 
 
 def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Replaces `**options`, which ends a signature, by the keywords of `ListOptions`."""
+    """Replaces `**options` at the end of a signature by the keywords of `ListOptions`."""
     signature = inspect.signature(function)
     *parameters, _ = signature.parameters.values()
     parameters += [
@@ -51,7 +51,7 @@ def with_list_options(function: Callable[P, R]) -> Callable[P, R]:
 
 @pytrees.pytree("num_segments", "items_axis", "relax", "ranks", "few_relevant")
 class ScoredLists:
-    """The arguments of `rank`, checked; arguments without arrays are static.
+    """The checked arguments of `rank`; fields without arrays are static.
 
     Attributes:
         list_weights: `[*lists]`, or a scalar for every list.
@@ -97,12 +97,13 @@ def checked(
         known = ", ".join(ListOptions.__annotations__)
         if name in ("group", "groups", "group_id", "qid", "query_id"):
             known += (
-                f"; lists of flat arrays are segment_ids=jrm.pack({name}), and of "
-                f"sizes segment_ids=jrm.pack({IDS_OF_SIZES})"
+                "; if that argument holds the list of each item, pass "
+                f"segment_ids=jrm.pack({name}), and if it holds sizes of lists, pass "
+                f"segment_ids=jrm.pack({IDS_OF_SIZES})"
             )
         raise TypeError(
             f"got an unexpected keyword argument {name!r}; beside labels, scores, mask, "
-            f"weights and key, lists have the arguments {known}"
+            f"weights and key, pass only {known}"
         )
     check_index(labels, scores, mask, weights, **options)
     labels, mask = inputs.item_arrays("labels", labels, mask)
@@ -125,14 +126,14 @@ def checked(
     if items_axis is not None:
         if segment_ids is not None:
             raise ValueError(
-                "segment_ids and items_axis are both given; pass one, since packed lists "
-                "must be whole on a device"
+                "segment_ids and items_axis are both given, but packed lists must be whole "
+                "on a device; pass one of the two"
             )
         if meshes.is_sharded(scores):
             raise ValueError(
                 f"items_axis is {items_axis!r}, but the type of scores already says how "
                 "they are sharded; leave items_axis out, or call inside jax.shard_map "
-                "over it"
+                "over that axis"
             )
     _warn_of_weights(labels, mask, raw_weights, options.get("list_weights"))
     dtype = inputs.float_dtype(labels, weights, list_weights, scores).name
@@ -144,14 +145,14 @@ def checked(
 def _warn_of_weights(
     labels: jax.Array, mask: jax.Array | None, weights: object, list_weights: object
 ) -> None:
-    """Warns of known weights of lists below 0 or NaN, and of items with the weight NaN."""
+    """Warns if known list weights are below 0 or NaN, or known item weights are NaN."""
     for name, value in (("weights", weights), ("list_weights", list_weights)):
         array = inputs.on_host(name, value)
         if array is None:
             continue
         if name == "weights" and array.ndim == labels.ndim:
-            # Item weights may mask items on purpose, and be NaN at padding. So warn only of
-            # NaN for labels from 0 on, and not at all if a mask is passed.
+            # Item weights may mask items on purpose, and be NaN at padding. So warn only if
+            # an item with a label from 0 on has NaN, and never if a mask is passed.
             may_warn = mask is None and inputs.is_readable(labels)
             if not (may_warn and np.isnan(array).any()):
                 continue
@@ -168,7 +169,7 @@ def check_index(
     item_values |= {name: options.get(name) for name in ("retrieved", "segment_ids")}
     item_values |= inputs.named(options.get("columns"))
     list_values = {"list_weights": options.get("list_weights")}
-    # If labels are rows of several lists, weights with an index weigh lists.
+    # If labels have an axis of lists, the index of weights is an index of lists.
     (list_values if getattr(labels, "ndim", 1) > 1 else item_values)["weights"] = (
         weights
     )
@@ -187,6 +188,6 @@ def _check_relax(relax: object, **incompatible: object) -> None:
     for name, value in incompatible.items():
         if value is not None:
             raise ValueError(
-                f"relax and {name} are both given; pass one: soft ranks need whole lists, "
-                "and have no tie policy"
+                f"relax and {name} are both given, but soft ranks need whole lists and "
+                "have no tie policy; pass one of the two"
             )

@@ -16,7 +16,7 @@ from jax_rank_metrics._engine.sources.item_columns import ItemColumns, with_colu
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, shards
 from jax_rank_metrics._ground.types import Key, Ties
 
-# Up to this number, the ids of a list are compared in pairs; beyond it, they are sorted.
+# Up to this number, all pairs of a list's ids are compared; more ids are sorted.
 _FEW_IDS = 128
 
 
@@ -34,14 +34,14 @@ def resolve(ties: Ties | None, key: Key | None) -> tuple[Policy, jax.Array | Non
 
 
 class Relevant(NamedTuple):
-    """The relevant items by id, with their columns, checked."""
+    """The ids of relevant items, with their labels and columns, checked."""
 
     ids: jax.Array  # [*lists, relevant]
-    labels: jax.Array | None  # the same shape; None is 1 for all
+    labels: jax.Array | None  # the shape of `ids`; None is 1 for all
     columns: dict[str, jax.Array]
-    item_columns: ItemColumns = {}  # of all items
+    item_columns: ItemColumns = {}  # columns of all items of the catalogue
     profile_ids: jax.Array | None = None  # [*lists, profile]
-    profile_weights: jax.Array | None = None  # the same shape; None is 1 for all
+    profile_weights: jax.Array | None = None  # the shape of `profile_ids`; None is 1
 
     @classmethod
     def empty(cls, lists: tuple[int, ...]) -> "Relevant":
@@ -54,17 +54,14 @@ class Relevant(NamedTuple):
     def as_judged(self) -> "Relevant":
         """Adds the columns `judged` and `pooled`, true for exactly these items.
 
-        If a caller passed columns of these names, they stay.
+        Columns that a caller passed under these names stay.
         """
         is_listed = self.ids >= 0
         flags = {"judged": is_listed, "pooled": is_listed}
         return self._replace(columns=flags | self.columns)
 
     def distinct(self) -> "Relevant":
-        """Raises for repeated ids of a list if ids are known; else keeps the first of each.
-
-        A repeat that is only found while a program runs becomes padding.
-        """
+        """Raises if a list repeats an id; if ids are not known, repeats become padding."""
         num_ids = self.ids.shape[-1]
         if num_ids < 2:
             return self
@@ -78,7 +75,7 @@ class Relevant(NamedTuple):
         return self
 
     def items(self, *arrays: jax.Array | jax.ShapeDtypeStruct | None) -> ItemArrays:
-        """Returns the items, in a float dtype for labels, item columns and `arrays`."""
+        """Returns the items, in a float dtype that fits labels, columns and `arrays`."""
         values = [column.values for column in self.item_columns.values()]
         dtype = inputs.float_dtype(self.labels, *arrays, *values).name
         labels = jnp.ones_like(self.ids) if self.labels is None else self.labels
@@ -108,7 +105,7 @@ class Relevant(NamedTuple):
 
         Args:
             ids: `[*lists, ids]` integers; an id below 0 is no item.
-            relevant: The result of `items`, in which fewer items may exist.
+            relevant: The result of `items`, perhaps with some items masked.
 
         Returns:
             The items `[*lists, ids]`, and a bool for each, true if it was found. Ids that
@@ -122,8 +119,8 @@ class Relevant(NamedTuple):
         # [*lists, ids, relevant]
         is_same = ids[..., :, None] == relevant_ids[..., None, :]
         is_same = is_same & relevant.exists[..., None, :] & (ids >= 0)[..., :, None]
-        # Each relevant item belongs to the first id that equals it. An index beyond the end
-        # means that no id does.
+        # Each relevant item belongs to the first id that equals its own. An index beyond
+        # the end means that no id equals it.
         index = lax.broadcasted_iota(jnp.int32, is_same.shape, is_same.ndim - 2)
         first_index = jnp.where(is_same, index, num_ids)
         first_index = first_index.min(-2, keepdims=True, initial=num_ids)
@@ -175,10 +172,10 @@ def has_nan(
 ) -> jax.Array | None:
     """Returns `[*lists]` bool, true if an item that exists has the score NaN.
 
-    Call it for lists that are not sorted; in sorted lists the key of the first item tells.
+    Call it for unsorted lists; in sorted lists, the key of the first item tells.
 
     Args:
-        scores: One per item; NaN of either sign counts.
+        scores: A score for each item; NaN of either sign counts.
         exists: Bool, in a shape that broadcasts with scores.
         layout: The layout of the items.
 
@@ -191,7 +188,7 @@ def has_nan(
     read = jnp.where(jnp.isnan(scores) & exists, scores, jnp.zeros_like(scores))
     if not isinstance(layout.on_device, rows.Rows):
         return layout.sum(jnp.isnan(read)) > 0
-    # Sum and test for NaN, because a CPU counts NaN more slowly.
+    # Test the sum for NaN, because a CPU takes longer to count NaN.
     return layout.over_devices(jnp.isnan(jnp.sum(read, -1)).astype(jnp.int32)) > 0
 
 
@@ -210,13 +207,13 @@ def check_unsharded(cure: str, **arrays: jax.Array | None) -> None:
             inputs.unsharded(
                 name,
                 array,
-                f"{cure}, or outside jax.jit pass jax.device_get({name}), and likewise of "
-                "every array that is sharded",
+                f"{cure}, or outside jax.jit pass jax.device_get({name}), and the same for "
+                "every other array that is sharded",
             )
 
 
 def columns_by_name(columns: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
-    """Returns columns under their names in error messages, such as `columns['seen']`."""
+    """Returns columns keyed by their names in messages, such as `columns['seen']`."""
     return {f"columns[{name!r}]": column for name, column in columns.items()}
 
 

@@ -16,7 +16,7 @@ from jax_rank_metrics._engine.ranking.ranked_items import Ranked
 from jax_rank_metrics._engine.sources.lists import check_whole_lists, clean_weights
 from jax_rank_metrics._ground import arithmetic, inputs, shards, types
 
-# Programs depend on the largest possible rank, so it is rounded up to one of few numbers.
+# Programs depend on the largest possible rank, so round it up to one of few numbers.
 MAX_RANKS = (2**12, 2**16, 2**20, 2**24, inputs.MAX_INT32)
 
 
@@ -34,14 +34,14 @@ def rank_places(
     """Makes a ranking of judged items whose places are known; there are no scores.
 
     The place of an item is two numbers: how many items rank above its tie group, and how
-    many items that group holds. Both can be counted where a run is sorted, for judged
-    items only: items that were not judged have the label 0, and only take up ranks. The
-    work grows with the number of judged items, not with the depth of the run. Outside
-    `jax.jit`, nothing is sorted if items come in rank order.
+    many items that group holds. Count both numbers where the run is sorted, and only for
+    judged items: all other items have the label 0, and only take up ranks. The work grows
+    with the number of judged items, not with the depth of the run. Outside `jax.jit`,
+    nothing is sorted if items come in rank order.
 
-    Metrics read tie groups, as they do under `ties=None`, and metrics that need one
-    definite order raise unless every `tied` is 1. Inside `jax.jit`, where `tied` is not
-    known, they read each item at the first rank of its group.
+    Metrics read tie groups, as they do under `ties=None`. Metrics that need one definite
+    order raise unless every `tied` is 1; inside `jax.jit`, where `tied` is not known, these
+    metrics read each item at the first rank of its group.
 
     Args:
         labels: `[*lists, judged]`, the relevance of judged items in any order. Masked
@@ -52,23 +52,25 @@ def rank_places(
             itself included; 1 if nothing ties with it.
         mask: `[*lists, judged]` bool, or None.
         num_retrieved: `[*lists]` integers, how many items have a rank, judged or not.
-            If more items with a rank are listed, this raises; inside `jax.jit`, where it
-            cannot, the number of these items counts instead.
+            A number below the number of listed items with a rank raises; inside `jax.jit`,
+            where it cannot raise, the latter number counts instead.
         retrieved: `[*lists, judged]` bool, or None for all. False is an item that was
             judged but has no rank; its `above` and `tied` are not read.
-        columns: By name, arrays `[*lists, judged, …]`; see `rank`. All other items have
-            0 or False there; without `judged` and `pooled`, they are not judged.
+        columns: A dict from column names to arrays `[*lists, judged, …]`; see `rank`. All
+            other items have 0 or False in every column; without the columns `judged` and
+            `pooled`, they count as not judged.
         list_weights: `[*lists]`, or None.
 
     Returns:
-        A `Ranking`, never cut. It has no `items`, because only the places of judged items
-        are known. Metrics that give a worth to items with the label 0, such as `ndcg`
-        with a gain above 0 for this label, raise.
+        A `Ranking`, whose ranks go to the end of the lists. It has no `items`, because
+        only the places of judged items are known. Metrics that give a value to items with
+        the label 0, such as `ndcg` with a gain above 0 for this label, raise.
 
     Raises:
         ValueError: if shapes differ; outside `jax.jit`, also if places are impossible:
-            beyond the number of retrieved items, below 1, overlapping, or held by too
-            many items.
+            `above` is negative, `tied` is below 1, a tie group reaches beyond
+            `num_retrieved` or overlaps another group, or more items are listed in it
+            than `tied` says.
         TypeError: if places are not integers, or a mask is not bool.
 
     >>> from jax_rank_metrics import average_precision, reciprocal_rank
@@ -128,7 +130,7 @@ def rank_at_places(
         tied: `[*lists, judged]` int32.
         num_retrieved: `[*lists]` int32.
         list_weights: `[*lists]` as passed, or None.
-        ties: "none" if every `tied` is 1, "tied" if some are not, None if unknown.
+        ties: "none" if every `tied` is 1, "tied" if some are above 1, None if unknown.
         max_ranks: The largest number of ranks that a list can have.
         in_order: True if items are sorted by `above`, with items without a rank last.
     """
@@ -218,7 +220,7 @@ def _known_of(
 def _check_items(
     has_rank: np.ndarray, above: np.ndarray, tied: np.ndarray, number: np.ndarray
 ) -> None:
-    """Raises if a number of retrieved items, or a place taken alone, is impossible."""
+    """Raises if a number of retrieved items is impossible, or a place by itself is."""
     is_wrong = (number < 0) | (number > inputs.MAX_INT32)
     if is_wrong.any():
         index = inputs.first_index(is_wrong)
@@ -230,10 +232,11 @@ def _check_items(
     if (is_wrong & has_rank).any():
         index = inputs.first_index(is_wrong & has_rank)
         raise ValueError(
-            f"above is {above[index]} and tied is {tied[index]}{_at(index)}, where "
-            f"num_retrieved is {number[index[:-1]]}; pass how many items rank above the "
-            "tie group of an item, at least 0, and how many the group holds, at least 1: "
-            "both together are at most num_retrieved, which counts unjudged items too"
+            f"above is {above[index]} and tied is {tied[index]}{_at(index)}, but "
+            f"num_retrieved is {number[index[:-1]]}; pass as above how many items rank "
+            "above the item's tie group, at least 0, as tied how many items the group "
+            "holds, at least 1, and as num_retrieved at least the sum of both, because it "
+            "counts unjudged items too"
         )
 
 
@@ -259,8 +262,8 @@ def _check_groups(has_rank: np.ndarray, above: np.ndarray, tied: np.ndarray) -> 
         raise ValueError(
             f"above is {above[index]} and tied is {tied[np.argmax(is_wrong)]}{_at(index)}, "
             "but that tie group shares a rank with another one, or lists more items than "
-            "it holds; tied items have the same above and the same tied, and tied counts "
-            "all of them, judged or not"
+            "it holds; pass the same above and the same tied for all items of a tie group, "
+            "and count all items of the group in tied, judged or not"
         )
 
 

@@ -42,10 +42,10 @@ def read_lists(
         read: Returns a pytree of arrays `[*lists, …]`.
     """
     if lists.segment_ids is not None:
-        # Packed lists are never cut: `_rank_packed` raises if arrays are sharded.
+        # Packed lists are never sharded: `_rank_packed` raises if arrays are.
         return read(_rank_packed(lists))
     cut, shape = _cut_of(lists), lists.scores.shape[:-1]
-    # Draw seeds before lists are cut over devices, so that no seed depends on a device.
+    # Draw seeds before lists are sharded, so that no seed depends on a device.
     list_weights = clean_weights(lists.list_weights, shape, lists.raw_items.dtype)
     policy = lists.policy.drawn(lists.key, shape)
     lists = dataclasses.replace(
@@ -65,12 +65,12 @@ def read_lists(
 def _read_rows(
     lists: list_arguments.ScoredLists, read: Callable[[ranking_data.RankingData], R]
 ) -> R:
-    """Reads rows as `read_lists` does; this device has each row whole, or a part of it."""
+    """Reads rows as `read_lists` does; this device has whole rows, or a shard of each."""
     if lists.relax is not None:
         if lists.items_axis is not None:
             raise ValueError(
-                "relax is given, but the items of a list are cut over devices; gather "
-                "labels, scores, mask and weights first, or cut the lists instead"
+                "relax is given, but the items of a list are sharded over devices; gather "
+                "labels, scores, mask and weights first, or shard the lists instead"
             )
         arrays = (lists.raw_items, lists.scores, Rows(), lists.list_weights)
         return read(_rank_softly(*arrays, lists.relax))
@@ -83,13 +83,13 @@ def _read_rows(
 
 
 def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
-    """Ranks rows; this device has each row whole, or a part of it."""
+    """Ranks rows; this device has whole rows, or a shard of each row."""
     raw_items, items_axis, ranks = lists.raw_items, lists.items_axis, lists.ranks
     layout = Rows() if items_axis is None else Sharded(items_axis)
     policy, size = lists.policy, lists.scores.shape[-1]
     pool = pools.ScoredPool(raw_items, layout, lists.scores, policy, items_axis)
     if items_axis is not None:
-        # Depths are compared with the size of whole lists, not of this device's part.
+        # Depths are compared with the size of whole lists, not of this device's shard.
         size = size * lax.axis_size(items_axis)
     # A depth that reaches the end of the lists cuts nothing off.
     cut = ranks if ranks and ranks < size else None
@@ -99,11 +99,11 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     else:
         if ranks is None and items_axis is not None:
             raise ValueError(
-                "k is None, but the items of a list are cut over devices; pass k to rank "
-                "that deep, or, for a metric without k, gather labels, scores, mask and "
-                "weights first"
+                "k is None, but the items of a list are sharded over devices; pass k, the "
+                "number of ranks to find; or, for a metric without k, gather labels, "
+                "scores, mask and weights first"
             )
-        # Devices must exchange candidates even if nothing is cut off, and then all of them.
+        # Devices must exchange candidates: if nothing is cut off, all candidates.
         depth = size if items_axis is not None and cut is None else cut
         # The scores tell which items tie across the cut, but only when a metric asks.
         best, straddles = order.order_rows(pool.candidates, policy, depth, items_axis)
@@ -111,8 +111,8 @@ def _rank_rows(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         index = jnp.where(best.items.exists, best.ids, -1)
         items_held = Ranked(best.items, Rows(), size, index, best.keys, straddles)
         length = arithmetic.count(items_held.items.exists)
-        # XLA:CPU reads a slot only at the end of a program and keeps the array until then,
-        # so take the maximum, which it computes at once.
+        # XLA:CPU reads the first slot only at the end of a program, and keeps the whole
+        # array until then. So take the maximum, which it computes at once.
         first_key = lax.platform_dependent(
             best.keys, cpu=Rows().max, default=Rows().first
         )
@@ -170,7 +170,8 @@ def _rank_packed(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         lambda array: array.reshape(-1, *array.shape[len(shape) :]),
         (dataclasses.replace(raw_items, mask=mask), lists.scores, list_ids),
     )
-    # One pair of seeds for all lists: items differ by their index along the flat axis.
+    # One pair of seeds suffices for all lists, because items have different indices along
+    # the flat axis.
     policy = lists.policy.drawn(lists.key, ())
     layout = packed.Packed.of(list_ids, shape)
     list_weights = clean_weights(lists.list_weights, shape, raw_items.dtype)
@@ -197,7 +198,7 @@ def _rank_packed(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
         ranked = best.items
         layout = layout.sorted(arithmetic.take(list_ids, indices))
         nan_found = keys.is_nan(layout.first(best.keys), best.dtype)
-        # Callers know items by their index in a row. The maximum avoids % 0 for empty rows.
+        # Callers know an item by its index in its row. `max` avoids % 0 for empty rows.
         index_in_row = best.ids % max(lists.scores.shape[-1], 1)
         index = jnp.where(ranked.exists, index_in_row, -1)
         items_held = Ranked(ranked, layout, scores.shape[0], index, best.keys)
@@ -249,7 +250,7 @@ def _rank_softly(
 
 
 def _cut_of(lists: list_arguments.ScoredLists) -> shards.Cut | None:
-    """Returns the cut over devices that the types of the arrays of rows imply."""
+    """Returns how the types of the arrays shard rows over devices; None if they do not."""
     return shards.cut_of(
         lists.scores.ndim - 1,
         per_item=(lists.scores, lists.raw_items),
@@ -261,10 +262,10 @@ def _cut_of(lists: list_arguments.ScoredLists) -> shards.Cut | None:
 def _rank_without_inputs(lists: list_arguments.ScoredLists) -> ranking_data.RankingData:
     """Returns the data without the arrays of its pool, except for the seeds.
 
-    The pool of rows holds labels and scores as the caller passed them, which may contain
-    NaN. As results of a compiled program they would stop `jax_debug_nans`, so
+    The pool of rows holds labels and scores as the caller passed them, and they may contain
+    NaN. If a compiled program returned them, `jax_debug_nans` would raise, so
     `rank_checked` adds them afterwards. Packed lists and soft places have pools without
-    such arrays, and are returned whole.
+    such arrays, so their data is returned whole.
     """
 
     def without_inputs(data: ranking_data.RankingData) -> ranking_data.RankingData:
@@ -297,11 +298,11 @@ def rank(
 
     Items are ordered by score, highest first; scores may be infinite, and −0.0 equals
     0.0. Masked items have no rank. NaN cannot be ordered: if an item that may have a rank
-    has the score NaN, of either sign, the list has the value NaN under every metric that
-    reads places, whatever `undefined` says, and a mean in which the list has weight is
-    NaN too. Mark missing scores by `mask` or `retrieved`; or, to rank such items last,
-    pass `jnp.where(jnp.isnan(scores), -jnp.inf, scores)`. Values are not looked at:
-    `check` finds values that are legal, but probably not intended.
+    has the score NaN, of either sign, every metric that reads ranks has the value NaN for
+    this list, whatever `undefined` says. A mean in which the list has weight is NaN too.
+    Mark missing scores by `mask` or `retrieved`; or, to rank such items last, pass
+    `jnp.where(jnp.isnan(scores), -jnp.inf, scores)`. `rank` does not look for values that
+    are legal, but probably not intended; `check` does.
 
     Args:
         labels: `[*lists, items]` bool, integer or float, the relevance of each item. A
@@ -310,15 +311,15 @@ def rank(
             compared as integers, low-precision floats exactly.
         mask: `[*lists, items]` bool, true for items that exist; None for all. Labels,
             scores and weights of masked items are never read: NaN there changes nothing.
-        weights: Interpreted by the number of axes: a scalar or `[*lists]` weighs lists,
-            `[*lists, items]` weighs items. An item whose weight is not above 0 is masked.
-            Item weights w multiply gains by w/w̄, with w̄ = Σw·r / Σr
-            over the pool. Here r is the gain for cg, dcg and ndcg, and for all other
-            metrics 1 for relevant items, else 0; if nothing is relevant, w̄ is the mean
-            of w. The weight of the list is w̄. Only the values of cg, dcg, ndcg,
-            average_precision, map_at_r, roc_auc and gauc depend on item weights; in the
-            last two a pair counts the product of the weights of its items. None gives
-            every list the weight 1.
+        weights: Interpreted by the number of axes: a scalar or `[*lists]` is a weight per
+            list, `[*lists, items]` a weight per item. An item whose weight is not above 0
+            is masked. Item weights w multiply gains by w/w̄, with w̄ = Σw·r / Σr
+            over the pool. Here r is the gain for cg, dcg and ndcg; for all other
+            metrics, r is 1 for relevant items, else 0. If nothing is relevant, w̄ is the
+            mean of w. The weight of the list is w̄. Only the values of cg, dcg, ndcg,
+            average_precision, map_at_r, roc_auc and gauc depend on item weights; in
+            roc_auc and gauc a pair counts the product of the weights of its items. None
+            gives every list the weight 1.
         key: One PRNG key, typed or legacy, which breaks ties at random. Under
             `jax.vmap`, pass one key per list.
         k: How deep to rank: the largest cutoff that a metric will ask for, or None for
@@ -339,14 +340,14 @@ def rank(
             - "random": an order drawn from `key`, uniformly and independently for each
               list.
             - "stable": index order.
-            - "best", "worst": tied items are ordered by label, then by weight,
-              descending or ascending. Without item weights the two bound every metric
-              that has a closed form and reads no columns: from above and below if
-              higher is better. They bound no metric that reads columns except bpref,
-              because labels do not tell which of two items adds more to psp or
-              group_recall.
-        list_weights: `[*lists]`, replaces the list weight that `weights` gives or
-            implies, and never changes a value.
+            - "best", "worst": tied items are ordered by label, then by weight; "best" in
+              descending order, "worst" in ascending order. Without item weights, the
+              two values bound every metric that has a closed form and reads no columns:
+              "best" from above and "worst" from below, if higher is better. They bound
+              no metric that reads columns except bpref, because labels do not tell
+              which of two items adds more to psp or group_recall.
+        list_weights: `[*lists]`. It replaces the list weight that `weights` gives or
+            implies, and never changes the value of a list.
         segment_ids: `[*lists, items]` integers. Lists are packed along the last axis,
             and each item belongs to the list of this number, below `num_segments`; items
             may stand in any order. `pack` makes both arguments from ids of any kind. An
@@ -354,37 +355,37 @@ def rank(
             raises; inside `jax.jit`, where ids are not known, its item is masked. With
             packed lists, list weights (passed as `list_weights`) and values have the
             shape `[*lists, num_segments]`. A list without items does not count.
-        num_segments: How many lists are packed, a Python int; None with
-            `segment_ids=jrm.pack(ids)`, which brings it.
+        num_segments: How many lists are packed, a Python int; leave it out with
+            `segment_ids=jrm.pack(ids)`, which contains the number.
         items_axis: Inside `jax.shard_map`, the mesh axis or axes over which the items of
-            every list are cut: every argument `[*lists, items]` is this device's part,
-            and parts are of equal size and in the order of the devices. Needs `k`.
-            Candidates and sums travel between devices, never scores; the result is equal
-            on all devices of the axis. If lists are cut over other axes, random ties
-            need a key for each part: fold in `jax.lax.axis_index` of these axes.
+            every list are sharded: every argument `[*lists, items]` is this device's
+            shard, and shards are of equal size and in the order of the devices. Needs
+            `k`. Candidates and sums travel between devices, never scores; the result is
+            equal on all devices of the axis. If lists are sharded over other axes, random
+            ties need a key for each shard: fold in `jax.lax.axis_index` of these axes.
         retrieved: `[*lists, items]` bool, true for items that have a rank; None for all.
             The other items were judged, but not returned by the system: they count as
             relevant and in the ideal order, have no rank and no ties, and their scores
             are never read.
-        columns: By name, arrays `[*lists, items, …]` that some metrics read beside
-            labels, such as whether an item was judged. Values of masked items are never
-            read.
+        columns: A dict from column names to arrays `[*lists, items, …]`, which some
+            metrics read beside labels, such as whether an item was judged. Values of
+            masked items are never read.
         relax: For training. `sigmoid_ranks(temperature)` gives every item one real rank
             that is smooth in the scores, so that metrics have gradients with respect to
             scores, by reverse and forward mode. ndcg is then ApproxNDCG, reciprocal_rank
             is ApproxMRR, and average_precision the analogous surrogate; denominators
-            stay exact. Metrics that need an order, or the first stop, as hit_rate does,
-            raise.
+            stay exact. Metrics that need an order, or the first relevant item, such as
+            hit_rate, raise.
             All pairs of items of a list are compared, in blocks, and again for the
             gradient: time is O(lists × items²), memory O(lists × items × 64). In packed
             lists every item is compared with about twice the number of items of the
             longest list: time is O(all items × longest list), memory O(all items × 64).
-            `k` does not cut the ranking. In a metric it keeps the items whose nearest
+            `k` does not shorten the ranking. In a metric, k keeps the items whose nearest
             whole rank is at most k (rank ≤ k + 1/2). This edge has no gradient, so k=None
             trains better, and metrics that only count items (precision, recall, cg) have
             zero gradient. Infinite scores count as the largest and the least float, and
             their gradient is 0; in a list with NaN all gradients are 0. `key` is ignored.
-            Lists must be whole on a device; rows may be sharded.
+            Each list must be whole on a device, but rows may be sharded.
 
     Returns:
         A `Ranking`, a pytree for `metric.of` and `measure`. Its `items` are the indices
@@ -413,7 +414,7 @@ def rank(
 
 
 def rank_checked(lists: list_arguments.ScoredLists) -> ranking.Ranking:
-    """Ranks lists that `checked` made, as deep as their `ranks`."""
+    """Ranks the lists that `checked` returned, to the depth of their `ranks`."""
     data = _rank_without_inputs(lists)
     if not isinstance(data.pool, pools.ScoredPool):
         return ranking.Ranking(data)

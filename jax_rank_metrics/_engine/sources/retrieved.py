@@ -48,20 +48,21 @@ def rank_retrieved(
             labels that are negative or NaN) leaves the ranking, and later items move up.
         mask: `[*lists, retrieved]` bool, or None.
         weights: As for `rank`; item weights need `pool_weights` if a pool is given.
-        pool_labels: `[*lists, pool]`, the labels of every judged item in any order, also
-            of judged items that were retrieved; None if no other items were judged. Inside
-            `jax.jit` a pool that lacks retrieved items cannot raise, so recall may exceed
-            1.
+        pool_labels: `[*lists, pool]`, the labels of all judged items in any order,
+            including the retrieved ones; None if only retrieved items were judged. A pool
+            that lacks retrieved items cannot raise inside `jax.jit`, and then recall may
+            exceed 1.
         pool_mask: `[*lists, pool]` bool, or None.
         pool_weights: `[*lists, pool]`, or None.
         num_relevant: `[*lists]` integers, how many relevant items each list has, retrieved
-            or not, if only their number is known. If it is below the number of relevant
-            items that were retrieved, the latter counts. With `num_relevant` ndcg raises,
-            because it needs the labels of the pool.
+            or not. Pass it if only this number is known of the pool. If it is below the
+            number of retrieved relevant items, the latter counts. With `num_relevant` ndcg
+            raises, because it needs the labels of the pool.
         list_weights: As for `rank`.
-        columns: By name, arrays `[*lists, retrieved, …]`; see `rank`. Without `judged`,
-            all retrieved items count as judged, but metrics that read it raise if more
-            items with the label 0 were retrieved than the pool holds.
+        columns: A dict from column names to arrays `[*lists, retrieved, …]`; see `rank`.
+            Without the column `judged`, all retrieved items count as judged, but metrics
+            that read `judged` raise if more items with the label 0 were retrieved than the
+            pool holds.
         pool_columns: The same columns of the pool, `[*lists, pool, …]`, if there is one.
 
     Returns:
@@ -71,8 +72,9 @@ def rank_retrieved(
         ValueError: if shapes differ, if both `pool_labels` and `num_relevant` are given,
             or if item weights come without the weights of the pool; outside `jax.jit`,
             also if a `num_relevant` is negative; if all labels are 0 or 1 and a list has
-            more ones than its `num_relevant`, unless that is 0; or if more items with at
-            least some label above 0 were retrieved than the pool holds.
+            more ones than its `num_relevant`, unless that number is 0; or if, for some
+            label above 0, more items of at least this label were retrieved than the pool
+            holds.
         TypeError: if an argument is not an array of numbers or a mask is not bool.
 
     >>> from jax_rank_metrics import recall
@@ -97,8 +99,8 @@ def rank_retrieved(
     weighs_items, raw_pool = weights is not None, None
     if weighs_items and num_relevant is not None:
         raise ValueError(
-            "weights weighs items, but num_relevant says nothing of the weights in the "
-            "pool; pass pool_labels and pool_weights instead"
+            "weights is per item, but num_relevant does not tell the weights of items in "
+            "the pool; pass pool_labels and pool_weights instead"
         )
     if pool_labels is None:
         pool_arguments = {
@@ -123,9 +125,9 @@ def rank_retrieved(
             inputs.same_shape("pool_weights", pool_weights, *shaped_as)
         if weighs_items != (pool_weights is not None):
             raise ValueError(
-                f"weights {'weighs' if weighs_items else 'does not weigh'} items, but "
-                f"pool_weights is {'None' if weighs_items else 'given'}; pass both per "
-                "item, or neither"
+                f"the argument weights {'weighs' if weighs_items else 'does not weigh'} items, but "
+                f"pool_weights is {'None' if weighs_items else 'given'}; pass both weights "
+                "and pool_weights per item, or neither"
             )
         pool_columns = inputs.columns(pool_columns, *shaped_as, "pool_columns")
         if set(columns) != set(pool_columns):
@@ -183,10 +185,10 @@ def _check_num_relevant(retrieved: RawItems, num_relevant: jax.Array) -> None:
 
 
 def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
-    """Raises if more items with at least some label were retrieved than the pool holds.
+    """Raises if more items of at least some label were retrieved than the pool contains.
 
     Only labels above 0 are compared: retrieved items with the label 0 may be unjudged, and
-    then the pool does not hold them.
+    then the pool does not contain them.
     """
     if not _are_known(retrieved, pool):
         return
@@ -195,7 +197,7 @@ def _check_pool(retrieved: RawItems, pool: RawItems) -> None:
     labels, in_pool = (ascending(_positive_labels(side)) for side in (retrieved, pool))
     missing = labels.shape[-1] - in_pool.shape[-1]
     if missing > 0:
-        # Fill up a shorter pool with 0; of a longer pool, only the largest labels are read.
+        # Fill up a shorter pool with 0. A longer pool is read from its largest labels on.
         in_pool = np.pad(in_pool, [(0, 0)] * (in_pool.ndim - 1) + [(missing, 0)])
     at_least = in_pool[..., max(0, -missing) :]
     exceeds = labels > at_least
@@ -268,15 +270,15 @@ def rank_ids(
     profile_weights: types.ProfileWeights | types.RaggedIds | None = None,
     repeats: choices.Repeats = "keep",
 ) -> Ranking:
-    """Makes a ranking of the ids that a system returned, and the ids of relevant items.
+    """Makes a ranking from the ids that a system returned and the ids of relevant items.
 
     Ids are integers in padded arrays. Outside `jax.jit` they may also be integers or
     strings in lists of any lengths: a list of lists, or a dict or Series `{query: ids}`
-    with the same queries on both sides, in the order of `retrieved_ids`. In lists only −1
-    is padding, and any other integer is an id, such as a hash of 64 bits. If an id is a
-    string, below −1 or at least 2⁶³, all ids are compared as strings, and `items` of the
-    ranking numbers them in the order of their first appearance. `join` reads these forms
-    too, and remarks on queries and ids that never match.
+    with the same queries on both sides; the ranking has the order of `retrieved_ids`. In
+    lists only −1 is padding, and any other integer is an id, such as a hash of 64 bits. If
+    an id is a string, below −1 or at least 2⁶³, all ids are compared as strings, and
+    `items` of the ranking holds their numbers, in the order of first appearance. `join`
+    reads these forms too, and remarks on queries and ids that never match.
 
     Args:
         retrieved_ids: `[*lists, retrieved]` integers in rank order. In arrays, ids below 0
@@ -284,17 +286,19 @@ def rank_ids(
             relevant at its first rank only.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
             are padding. Inside `jax.jit`, a repeated id counts where it occurs first.
-            Instead of lists also sets, or a dict `{query: {id: label}}`. None for metrics
-            that read no labels.
+            Sets may replace lists, and so may a dict `{query: {id: label}}`. Pass None for
+            metrics that read no labels.
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
-        relevant_columns: By name, arrays `[*lists, relevant, …]`; see `rank`. All other
-            items have 0 or False there. Without `judged` and `pooled`, only the relevant
-            ids count as judged, so list judged non-relevant ids with the label 0.
-        item_columns: By name, `[num_items, …]`; see `rank_catalog`. The id of a row is its
-            number, or its id in a Series, a frame or a dict `{id: …}`. An id without a row
-            raises, but inside `jax.jit` the values of its list are NaN.
+        relevant_columns: A dict from column names to arrays `[*lists, relevant, …]`; see
+            `rank`. All other items have 0 or False in every column. Without the columns
+            `judged` and `pooled`, only the relevant ids count as judged, so list judged
+            non-relevant ids with the label 0.
+        item_columns: A dict from column names to `[num_items, …]`; see `rank_catalog`. In
+            an array, the number of a row is its id; a Series, a frame or a dict
+            `{id: …}` names the ids. An id without a row raises; inside `jax.jit`, the
+            values of its list are NaN.
         profile_ids: `[*lists, profile]`; see `rank_catalog`.
         profile_weights: `[*lists, profile]`; see `rank_catalog`.
         repeats: "keep" the rank of an id that was already retrieved, or "remove" it, so
@@ -338,8 +342,8 @@ def rank_ids(
         if item_columns is not None and numbers is not None and ids_of_items is None:
             raise ValueError(
                 "item_columns has rows 0, 1, …, but ids are hashes or names; pass its "
-                "columns as dicts or Series by id, or the rows of all ids, as jrm.pack "
-                "numbers them"
+                "columns as dicts or Series keyed by id; or number all ids with jrm.pack, "
+                "and pass these numbers as ids"
             )
         if query_ids is not None:
             list_weights = inputs.weights_of_lists(list_weights, query_ids, "queries")
@@ -399,7 +403,7 @@ def _rank_ids_of_shard(
     relevant_items = relevant.items(list_weights)
     items, is_relevant = relevant.find(retrieved_ids, relevant_items)
     exists = retrieved_ids >= 0
-    # Relevant items come first in the pool, then retrieved ones that are not relevant.
+    # Relevant items come first in the pool, then retrieved items that are not relevant.
     in_pool = jnp.concatenate([relevant_items.exists, exists & ~is_relevant], axis=-1)
     # Slots after the relevant items hold other retrieved items, with the label 0.
     pool = relevant_items.padded(exists.shape[-1])._replace(exists=in_pool)
@@ -432,10 +436,10 @@ def rank_in_order(
 
     Args:
         retrieved: The items in rank order, with gaps where no item exists.
-        pool: Every judged item; None if these are the retrieved items, or with
-            `num_relevant`.
+        pool: Every judged item; None if all judged items were retrieved, or if
+            `num_relevant` is given.
         num_relevant: `[*lists]` of any dtype, how many relevant items each list has, if
-            nothing else is known of the pool; or None.
+            only this number is known of the pool; else None.
         list_weights: `[*lists]` as passed, or None.
         ids: `[*lists, retrieved]` int32, the ids of the items; None for their indices.
         partial_columns: The names of columns that are known only for relevant items.
@@ -449,7 +453,7 @@ def rank_in_order(
         pool_size = Rows().sum(pool.exists)
     else:
         num_relevant = jnp.maximum(num_relevant.astype(jnp.int32), 0)
-        # Counts retrieved relevant items twice, but is only compared with 0.
+        # This counts retrieved relevant items twice, but is only compared with 0.
         pool_size = length + num_relevant
     index = shards.map_shards(_items_at_ranks, (ids, exists, above), pool_size)
     return ranking_data.RankingData(
@@ -471,8 +475,8 @@ def _items_at_ranks(arrays: tuple[jax.Array | None, jax.Array, jax.Array]) -> ja
     is [7, 9, −1].
 
     Args:
-        arrays: The ids of items, or None for their indices; which items exist; and how
-            many items are above each: `[*lists, retrieved]`.
+        arrays: Three arrays `[*lists, retrieved]`: the ids of items, or None for their
+            indices; bools, true for items that exist; and how many items are above each.
 
     Returns:
         `[*lists, retrieved]` int32.

@@ -32,8 +32,8 @@ class Similarity:
 
     Attributes:
         function: Computes scores; see `SimilarityFn`.
-        origin: `[dims]`, the point around which `l2` measures, its third argument; None
-            for other functions.
+        origin: `[dims]`, the third argument of `l2`: the point from which it measures
+            vectors. None for other functions.
     """
 
     function: Callable[..., jax.Array]
@@ -76,7 +76,7 @@ class Similarity:
             return
         example = queries
         if not isinstance(queries, jax.Array) or meshes.is_sharded(queries):
-            # The function will get the part of one device, so trace it with types alone.
+            # The function will get the shard of one device, so trace it with types alone.
             example = _type_of(queries)
         block = _type_of(items).update(shape=(num_items, *items.shape[1:]))
         scores = jax.eval_shape(self.function, example, block)
@@ -119,7 +119,7 @@ def read_similarity(
     queries: jax.Array | np.ndarray,
     items: jax.Array | np.ndarray,
 ) -> Similarity:
-    """Returns the similarity of a name, or the function that was passed.
+    """Returns the `Similarity` for a name or for a user's function.
 
     Args:
         similarity: The argument of `rank_catalog`.
@@ -137,7 +137,7 @@ def read_similarity(
     axes = 2 if similarity == "maxsim" else 1  # of a query or an item, with its dims
     is_fit = queries.ndim >= axes and items.ndim == axes + 1
     if similarity == "maxsim" and not (is_fit and queries.shape[-1] == items.shape[-1]):
-        # Both are packed: the last dim is a flag of the token, which no caller passed.
+        # Both arrays are packed: their last dim is a flag, which the caller did not pass.
         shapes = [(*side.shape[:-1], side.shape[-1] - 1) for side in (queries, items)]
         raise ValueError(
             f"queries.vectors has shape {shapes[0]} and items.vectors has shape "
@@ -153,8 +153,9 @@ def read_similarity(
         for name, vectors in (("queries", queries), ("items", items)):
             if vectors.dtype != np.uint8:
                 raise TypeError(
-                    f"{name}: dtype is {vectors.dtype}; pass packed bits, uint8, as "
-                    "numpy.packbits(bits, axis=-1) makes them"
+                    f'{name}: dtype is {vectors.dtype}, but similarity "hamming" compares '
+                    "bits; pass packed bits, uint8, as numpy.packbits(bits, axis=-1) makes "
+                    "them"
                 )
     if similarity == "l2":
         return Similarity(l2, _origin_of(queries))
@@ -169,9 +170,9 @@ def _type_of(x: jax.Array | np.ndarray) -> jax.ShapeDtypeStruct:
 def _origin_of(queries: jax.Array | np.ndarray) -> jax.Array:
     """Returns the point from which `l2` measures, `[dims]`.
 
-    It is the mean of all queries, and so the same for every batch of them. If all queries
-    hold whole numbers the mean is rounded, because distances between vectors of whole
-    numbers then stay whole and exact.
+    It is the mean of all queries, so every batch of queries has the same point. If all
+    queries hold whole numbers the mean is rounded, so that distances between vectors of
+    whole numbers stay whole and exact.
     """
     dtype = jax.dtypes.canonicalize_dtype(queries.dtype)
     dtype = inputs.float_dtype(jax.ShapeDtypeStruct((), dtype))
@@ -222,14 +223,14 @@ def products(
     dtype = product_dtype(queries.dtype, items.dtype)
     if items.ndim > 2:
         return _paired(queries.astype(dtype), items.astype(dtype))
-    # Floats and bytes are multiplied in their own dtype, and added up in the wider one.
+    # Floats and bytes are multiplied in their own dtype; products are added up in `dtype`.
     is_narrow = (
         jnp.issubdtype(queries.dtype, jnp.floating) or queries.dtype.itemsize == 1
     )
     if queries.dtype != items.dtype or queries.dtype == jnp.bool_ or not is_narrow:
         queries, items = queries.astype(dtype), items.astype(dtype)
-    # If XLA shards the lists by itself, each device may get a single one. A symbolic number
-    # of lists may be 1 as well.
+    # If XLA shards the lists by itself, each device may get a single list. A symbolic
+    # number of lists may be 1 as well.
     count = math.prod(queries.shape[:-1])
     is_doubled = not isinstance(count, int) or count <= meshes.auto_shards(queries)
     if is_doubled:
@@ -283,8 +284,8 @@ def cosine(queries: jax.Array, items: jax.Array) -> jax.Array:
 def _unit_vectors(vectors: jax.Array) -> jax.Array:
     """Divides vectors by their lengths; zeros stay zeros.
 
-    A power of two first scales the largest entry to between 1 and 4, so that no square
-    over- or underflows. Results that did not need it keep every bit.
+    First a power of two scales the largest entry to between 1 and 4, so that no square
+    over- or underflows. This scaling changes no bit of results that did not need it.
     """
     dtype = inputs.float_dtype(vectors)
     vectors = vectors.astype(dtype)
@@ -299,8 +300,8 @@ def _unit_vectors(vectors: jax.Array) -> jax.Array:
 def l2(queries: jax.Array, items: jax.Array, origin: jax.Array) -> jax.Array:
     """Scores pairs in the order of the Euclidean distance between them, nearest first.
 
-    With y = x − o, the score (q − o)·y − |y|²/2 is half of |q − o|² − |q − x|². It ranks
-    the items of a query as −|q − x|² does, and has one rounding less. The point o lies
+    With y = x − o, the score (q − o)·y − |y|²/2 is half of |q − o|² − |q − x|². This score
+    ranks the items of a query as −|q − x|² does, with one rounding less. The point o lies
     among the vectors, so the terms are only as large as distances. Vectors far from 0 thus
     lose no more digits to cancellation than vectors around 0.
 
@@ -320,7 +321,7 @@ def l2(queries: jax.Array, items: jax.Array, origin: jax.Array) -> jax.Array:
 
 
 def hamming(queries: jax.Array, items: jax.Array) -> jax.Array:
-    """Scores pairs by minus the number of bits that differ: whole numbers, as float32.
+    """Scores pairs by the negative number of bits that differ: whole numbers, as float32.
 
     Args:
         queries: `[*lists, bytes]` uint8.
@@ -328,7 +329,7 @@ def hamming(queries: jax.Array, items: jax.Array) -> jax.Array:
     """
     queries, items = _words(queries), _words(items)
     distances = jnp.zeros((*queries.shape[:-1], items.shape[-2]), jnp.uint32)
-    # Word by word, because all words at once would take an array `[*lists, items, words]`.
+    # Go word by word, because all words at once need an array `[*lists, items, words]`.
     for word in range(items.shape[-1]):
         item_words = _of_items(items[..., word], queries.ndim)
         distances += lax.population_count(queries[..., word, None] ^ item_words)
@@ -336,7 +337,7 @@ def hamming(queries: jax.Array, items: jax.Array) -> jax.Array:
 
 
 def _of_items(values: jax.Array, ndim: int) -> jax.Array:
-    """Prepends axes of size 1 up to `ndim` axes, for axes of lists that are missing."""
+    """Prepends axes of size 1 for missing axes of lists, so that there are `ndim` axes."""
     return jnp.expand_dims(values, range(ndim - values.ndim))
 
 
@@ -352,11 +353,12 @@ def _words(packed: jax.Array) -> jax.Array:
 def maxsim(queries: jax.Array, items: jax.Array) -> jax.Array:
     """Sums, over the tokens of a query, the largest product with a token of an item.
 
-    An item without tokens scores −inf. For a query without tokens, other items score 0.
+    An item without tokens scores −inf. If a query has no tokens, all other items score 0.
 
     Args:
         queries: `[*lists, tokens, dims + 1]`, as `packed` makes them.
-        items: `[items, tokens, dims + 1]`; or each query's own, `[queries, items, …]`.
+        items: `[items, tokens, dims + 1]`; or `[queries, items, tokens, dims + 1]`, if each
+            query has its own items.
 
     Returns:
         `[*lists, items]`, floats.
@@ -380,7 +382,7 @@ def scores_of_tokens(
     Args:
         queries: `[queries, tokens, dims + 1]`, as `packed` makes them.
         vectors: `[tokens, items, dims]`.
-        exists: `[tokens, items]` bool, true for tokens that are no padding.
+        exists: `[tokens, items]` bool, false for padding.
 
     Returns:
         `[queries, items]`, floats.

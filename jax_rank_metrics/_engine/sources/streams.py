@@ -27,21 +27,22 @@ State = TypeVar("State")
 
 
 class StreamState(NamedTuple):
-    """State of a pass through blocks, in a scan, in a loop of the host, or on devices.
+    """State of a pass through blocks: in a scan, in a loop on the host, or per device.
 
     Attributes:
         best: The items of the first ranks; None if only places are counted.
         keys: `[*lists, relevant]`, the keys of the scores of relevant items; the least key
             for items without a rank.
-        exists: `[*lists, relevant]` bool, which relevant items were in a block.
+        exists: `[*lists, relevant]` bool, true for relevant items that were in a block.
         length: `[*lists]` int32, how many items exist.
-        retrieved: Which of the relevant items in `exists` have a rank, and how many of all
-            items have one, `[*lists]`; None if all items have a rank.
+        retrieved: A pair: `[*lists, relevant]` bool, true for items of `exists` that have a
+            rank; and `[*lists]`, how many of all items have a rank. None if all items have
+            one.
         hits: `[*lists]` int32, how many items a function labels True; None if items are
             labelled by ids.
-        totals: By name, `[*lists, …]`, the totals of item columns over all items.
+        totals: A dict from item columns to their totals over all items, `[*lists, …]`.
         has_nan: `[*lists]` bool, true if a score that was read is NaN; None if the first
-            ranks or counted places tell, or scores are integers.
+            ranks or the counts tell this, or if scores are integers.
         counts: How many items rank above each relevant item or tie with it, from the
             second pass; None in the first.
     """
@@ -69,7 +70,7 @@ class StreamState(NamedTuple):
     def extended(
         self, block: Block, ids: jax.Array, is_judged: jax.Array
     ) -> "StreamState":
-        """Returns the state after a further block; `best` is left as it is.
+        """Returns the state after a further block, with `best` unchanged.
 
         Args:
             block: The block.
@@ -105,7 +106,7 @@ class StreamState(NamedTuple):
         )
 
     def over_devices(self, items_axis: types.AxisNames) -> "StreamState":
-        """Merges the states of devices with parts of the items; `best` is not merged."""
+        """Merges the states of devices with shards of the items, except for `best`."""
 
         def total(x: jax.Array | None) -> jax.Array | None:
             return None if x is None else lax.psum(x, items_axis)
@@ -117,7 +118,7 @@ class StreamState(NamedTuple):
         if nan_found is not None:
             nan_found = meshes.any_over(nan_found, items_axis)
         return self._replace(
-            # At most one device holds an item, and on all others its key is the least.
+            # At most one device has an item; on all other devices its key is the least.
             keys=lax.pmax(self.keys, items_axis),
             exists=meshes.any_over(self.exists, items_axis),
             length=lax.psum(self.length, items_axis),
@@ -135,14 +136,14 @@ class Stream(NamedTuple):
     items. `start` begins it; `extended` adds a catalogue, which holds all items or the next
     part of them; `merged` ends it. To count places, a second pass calls `counted`, which
     counts the items that rank above the relevant ones. Both passes score a block in the
-    same way, so that an item equals itself.
+    same way, so that an item has the same score in both.
 
     Items are labelled by ids, or by a function. Labels of a function are bools here, so
-    items without columns differ in one bit only, and a count stands for each kind.
+    two counts describe the pool: the numbers of items with the labels 0 and 1.
     """
 
     catalog: Catalog
-    judged: ItemArrays  # [*lists, relevant], as passed
+    judged: ItemArrays  # [*lists, relevant], the items of `catalog.relevant`
     policy: policies.Policy  # with the seeds of all lists
     dtype: jnp.dtype  # of the scores
 
@@ -179,7 +180,7 @@ class Stream(NamedTuple):
         length, padding = jnp.zeros(lists, jnp.int32), self.no_candidates(shape)
         exists = padding.items.exists
         is_float = jnp.issubdtype(self.dtype, jnp.floating)
-        # First ranks and counted places tell if a score is NaN, so look only without them.
+        # First ranks and counted places tell if a score is NaN, so look only without both.
         looks_for_nan = depth is None and is_float and catalog.attributes is not None
         some_lack_ranks = catalog.retrieved is not None or catalog.skips_inf
         totals = item_columns.no_totals(catalog.relevant.item_columns, lists)
@@ -220,12 +221,12 @@ class Stream(NamedTuple):
         return self.fold(step, state)
 
     def merged(self, state: StreamState) -> StreamState:
-        """Ends the first pass: merges the states of devices with parts of the items."""
+        """Ends the first pass: merges the states of devices with shards of the items."""
         axis = self.catalog.items_axis
         return state if axis is None else state.over_devices(axis)
 
     def _count_fn(self, *, are_own: bool) -> streaming.CountFn | None:
-        """Returns the function that counts items that tie with the last of the first ranks.
+        """Returns the function that counts items that tie with the last rank kept.
 
         `are_own` is true if this device holds all of these items.
         """
@@ -251,7 +252,7 @@ class Stream(NamedTuple):
         def add(
             counts: Outranking, block: Block, candidates: RawCandidates
         ) -> Outranking:
-            # A target that the block holds is level with itself, which is not a tie.
+            # A target in this block has the same key as itself, which is not a tie.
             is_member = block.introduces(targets.ids)
             in_block = outranking(targets, candidates.read(), is_member, self.policy)
             return jax.tree.map(jnp.add, counts, in_block)
@@ -275,8 +276,8 @@ class Stream(NamedTuple):
         exists, last_key = first.ids >= 0, first.keys[..., -1:]
         judged = self.judged.only(state.exists)
         if state.hits is None:
-            # `find` marks only relevant items as existing, but the first ranks hold others
-            # too, with the label 0.
+            # `find` marks only relevant items as existing, but the first ranks also hold
+            # other items, with the label 0.
             items, _ = self.catalog.relevant.find(first.ids, judged)
             items = items._replace(exists=exists)
         else:
@@ -290,7 +291,7 @@ class Stream(NamedTuple):
                     judged, is_tied, items, is_last, dropped
                 )
             else:
-                # The whole group by label, [*lists, 2].
+                # How many items of the whole group have each label, [*lists, 2].
                 tied = _count_labels(items.labels, is_last) + dropped
                 straddles = jnp.any(dropped > 0, axis=-1)
                 group = _pool_by_label(tied, None, judged.labels.dtype)
@@ -321,7 +322,7 @@ class Stream(NamedTuple):
         above, tied, rank = (
             arithmetic.take(amounts, indices) for amounts in (counts.above, tied, rank)
         )
-        # The largest integer was for the sort alone: adding 1 to it would overflow.
+        # The largest integer was only for the sort; adding 1 to it later would overflow.
         rank = jnp.where(items.exists, rank, 0)
         items_held = ranked_items.Ranked(
             items, rows.Rows(), total_items, rank_above=rank, above=above, tied=tied
@@ -338,7 +339,7 @@ class Stream(NamedTuple):
         total_items: int,
         depth: int | None,
     ) -> RankingData:
-        """Makes the ranking: adds pool, lengths and list weights to the held items."""
+        """Makes the ranking: adds pool, lengths and list weights to `items_held`."""
         dtype = self.judged.labels.dtype
         if state.hits is not None:
             counts = jnp.stack([state.length - state.hits, state.hits], axis=-1)
@@ -347,7 +348,7 @@ class Stream(NamedTuple):
             is_listed = self.judged.exists & state.exists
             # None means that places were counted, so unlisted items have no place.
             ranks = None if depth is None else total_items
-            # Relevant items outside the pool must not be worth anything.
+            # Relevant items outside the pool must add nothing to a metric.
             judged = self.judged.only(state.exists)
             pool = item_columns.pool_of(
                 judged, is_listed, state.length, state.totals, ranks
@@ -413,7 +414,7 @@ class Stream(NamedTuple):
 
 
 def _pool_by_label(counts: jax.Array, ranks: int | None, dtype: DTypeLike) -> Pool:
-    """Returns a pool with `counts`, `[*lists, 2]`, items of the labels 0 and 1."""
+    """Returns a pool of items with the labels 0 and 1; `counts` are their numbers."""
     labels = jnp.broadcast_to(jnp.arange(2, dtype=dtype), counts.shape)
     exists = counts > 0
     items = ItemArrays(jnp.where(exists, labels, 0), exists)
@@ -437,8 +438,8 @@ def _count_labels(labels: jax.Array, is_counted: jax.Array) -> jax.Array:
 def rank_listed(catalog: Catalog) -> RankingData:
     """Ranks a catalogue by a top-k or, if it has no depth, by counted places.
 
-    If a function labels the items, no places are counted, because any number of items may
-    be relevant.
+    If a function labels the items, places are never counted, because any number of items
+    may be relevant.
     """
     stream, total = Stream.of(catalog), catalog.total_items
     state = stream.merged(stream.extended(stream.start(total)))

@@ -51,8 +51,8 @@ def packed(name: str, tokens: object) -> jax.Array:
         tokens: The `Tokens`, not yet checked.
 
     Returns:
-        `[…, tokens, dims + 1]`: the vectors, then 1 for tokens that exist and 0 for
-        others. So a row of zeros, as padding makes it, is an item without tokens.
+        `[…, tokens, dims + 1]`: each vector, followed by a flag that is 1 if the token
+        exists and else 0. A row of zeros, such as padding, is thus an item without tokens.
 
     Raises:
         TypeError: if `tokens` are not `Tokens`, or their mask is not bool.
@@ -60,8 +60,8 @@ def packed(name: str, tokens: object) -> jax.Array:
     """
     if not isinstance(tokens, Tokens):
         raise TypeError(
-            f'{name}: got {inputs.kind_of(tokens)}, and similarity is "maxsim"; pass '
-            "jrm.Tokens(vectors, mask)"
+            f'{name}: got {inputs.kind_of(tokens)}, but similarity "maxsim" compares '
+            "tokens; pass jrm.Tokens(vectors, mask)"
         )
     vectors = inputs.real(f"{name}.vectors", tokens.vectors)
     if vectors.ndim < 2:
@@ -75,8 +75,8 @@ def packed(name: str, tokens: object) -> jax.Array:
         mask = jnp.ones(vectors.shape[:-1], bool)
     # Padding may hold NaN, and its products would be NaN too.
     vectors = jnp.where(mask[..., None], vectors, 0)
-    # Derive the flags from the vectors, so that both are sharded in the same way. The mask
-    # may be sharded otherwise.
+    # Derive the flags from the vectors, so that flags and vectors are sharded in the same
+    # way. The mask may be sharded in another way.
     zeros = jnp.sum(jnp.zeros_like(vectors), axis=-1, keepdims=True)
     flags = jnp.where(mask[..., None], 1 + zeros, 0)
     return jnp.concatenate([vectors, flags], axis=-1)
@@ -108,8 +108,8 @@ class TokenBlock(NamedTuple):
 
     Attributes:
         ids: `[size]`, the ids of the items; fewer in the last block of a width.
-        vectors: `[width, size, dims]`, 0 where an item has no further token.
-        exists: `[width, size]` bool.
+        vectors: `[width, size, dims]`, 0 after an item's last token.
+        exists: `[width, size]` bool, true for tokens that exist.
     """
 
     ids: np.ndarray
@@ -148,8 +148,8 @@ class TokenItems:
             name: The argument, for messages.
             source: `Tokens` of `[items, tokens, dims]`; a list of arrays `[tokens, dims]`;
                 or an iterator of such `Tokens` or lists, or a function that returns one.
-            num_dims: The number of dims of the queries, which items must have too; None
-                for any.
+            num_dims: The number of dims of queries, which items must have too; None accepts
+                any number.
         """
         self._name, self._source, self._num_dims = name, source, num_dims
         in_blocks = isinstance(source, Iterator) or callable(source)
@@ -178,8 +178,9 @@ class TokenItems:
                 )
             if dims != kind:
                 raise ValueError(
-                    f"{self._name}[{index}] is {item.dtype} of shape {item.shape}, after "
-                    f"{kind[0]} [tokens, {kind[1][0]}]; pass arrays of one kind"
+                    f"{self._name}[{index}] is {item.dtype} of shape {item.shape}, but "
+                    f"earlier items are {kind[0]} [tokens, {kind[1][0]}]; pass arrays of "
+                    "one kind"
                 )
             yield item
 
@@ -239,8 +240,8 @@ def _arrays(name: str, source: Any) -> Sequence[np.ndarray]:
     is_list = isinstance(source, list | tuple)
     if not is_list or any(getattr(item, "ndim", None) != 2 for item in source):
         raise TypeError(
-            f'{name}: got {inputs.kind_of(source)}, and similarity is "maxsim"; pass '
-            "jrm.Tokens, or a list of arrays [tokens, dims]"
+            f'{name}: got {inputs.kind_of(source)}, but similarity "maxsim" compares '
+            "tokens; pass jrm.Tokens, or a list of arrays [tokens, dims]"
         )
     return [np.asarray(item) for item in source]
 
