@@ -149,7 +149,7 @@ def lists_on_devices():
 
 CASES = {
     # beyond accuracy
-    "a ranking for lists": (TypeError, "ndcg needs labels and scores; a ranking that exists goes to ndcg.of", lambda: jrm.ndcg(cut()), traced(lambda: jrm.ndcg.of(cut(), k=2))),
+    "a ranking for lists": (TypeError, "ndcg needs labels and scores; pass both, or pass a ranking as ndcg.of(ranking)", lambda: jrm.ndcg(cut()), traced(lambda: jrm.ndcg.of(cut(), k=2))),
     "labels alone": (TypeError, "reciprocal_rank needs labels and scores", lambda: jrm.reciprocal_rank.per_list(Y), traced(lambda: jrm.reciprocal_rank.per_list(Y, S))),
     "no catalogue": (ValueError, "num_items is 0.*at least 1", lambda: jrm.exposure(IDS, 0), traced(lambda: jrm.exposure(IDS, 1))),
     "a pair of one": (ValueError, "intra_list_diversity: k is 1; diversity is of pairs", traced(lambda: jrm.intra_list_diversity.of(jrm.rank_ids(IDS, item_columns={"embeddings": np.ones((4, 2), np.float32)}), k=1)), traced(lambda: jrm.intra_list_diversity.of(jrm.rank_ids(IDS, item_columns={"embeddings": np.ones((4, 2), np.float32)}), k=2))),
@@ -178,7 +178,7 @@ CASES = {
     "one discount of two": (ValueError, "discount_fn gave multipliers of shape (2,)", lambda: jrm.exposure(IDS, 4, lambda ranks: ranks[:2]), traced(lambda: jrm.exposure(IDS, 4, lambda ranks: 1 / ranks))),
     "what other users like": (ValueError, "relevant_ids .*(1, 2).*retrieved_ids .*(2, 3)", lambda: jrm.rank_ids(IDS, [[1, 2]]), traced(lambda: jrm.rank_ids(IDS, [[1, 2], [0, 3]]))),
     "labels of nothing": (ValueError, "relevant_labels is given but relevant_ids is None; pass both", lambda: jrm.rank_ids(IDS, relevant_labels=IDS), traced(lambda: jrm.rank_ids(IDS, IDS, IDS))),
-    "relevance of nothing": (ValueError, "mrr reads labels, but relevant_ids is None; pass them to rank_ids", lambda: jrm.measure("mrr", jrm.rank_ids(IDS)), lambda: jrm.measure("mrr", jrm.rank_ids(IDS, [[1, 2], [0, 3]]))),
+    "relevance of nothing": (ValueError, "mrr reads labels, but relevant_ids is None; pass relevant_ids to rank_ids", lambda: jrm.measure("mrr", jrm.rank_ids(IDS)), lambda: jrm.measure("mrr", jrm.rank_ids(IDS, [[1, 2], [0, 3]]))),
     "a list without profile": (ValueError, "popularity_lift: this metric reads the items that a user interacted with before", lambda: of_items("popularity_lift", "counts", np.ones(4)), lambda: of_items("popularity_lift", "counts", np.ones(4), profile_ids=IDS)),
     "a name without row": (ValueError, "item_columns has no row for the id 'c'", lambda: jrm.rank_ids([["a", "c"]], item_columns={"counts": {"a": 1, "b": 2}}), lambda: jrm.rank_ids([["a", "c"]], item_columns={"counts": {"a": 1, "b": 2, "c": 3}})),
     "a number without row": (ValueError, "retrieved_ids holds 7, for which item_columns has no row", lambda: jrm.rank_ids([[5, 7]], item_columns={"counts": {5: 1, 9: 2}}), lambda: jrm.rank_ids([[5, 7]], item_columns={"counts": {5: 1, 9: 2, 7: 3}})),

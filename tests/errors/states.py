@@ -152,9 +152,9 @@ CASES = {
     "pooled scores of fewer items": (ValueError, "scores has shape", lambda: jrm.pooled_roc_auc([1, 0], [1.0]), traced(lambda: jrm.pooled_roc_auc([1, 0], [1.0, 2.0]))),
     "pooled weights of other lists": (ValueError, "weights has shape", lambda: jrm.pooled_roc_auc([[1, 0]], [[1.0, 2.0]], None, [1.0, 2.0]), lambda: [jax.eval_shape(lambda weights=weights: jrm.pooled_roc_auc([[1, 0]], [[1.0, 2.0]], None, weights)) for weights in (2.0, [1.0], [[1.0, 2.0]])]),
     # labels that are drawn
-    "one draw": (ValueError, "draws is 1", lambda: DRAWN(KEY, 1), traced(lambda: DRAWN(KEY, 2))),
+    "one draw": (ValueError, "draws is 1, but a variance needs two", lambda: DRAWN(KEY, 1), traced(lambda: DRAWN(KEY, 2))),
     "undefined lists of draws": (ValueError, "undefined is 'none'", lambda: DRAWN(KEY, undefined="none"), lambda: [jax.eval_shape(lambda word=word: DRAWN(KEY, undefined=word)) for word in ("zero", "one", "skip")]),
-    "draws of subtopics": (ValueError, "column 'subtopics', and only labels are drawn", lambda: jrm.sampled_labels("alpha_ndcg", P, S, KEY), traced(lambda: jrm.sampled_labels("ndcg@10", P, S, KEY))),
+    "draws of subtopics": (ValueError, "column 'subtopics', but only labels are drawn", lambda: jrm.sampled_labels("alpha_ndcg", P, S, KEY), traced(lambda: jrm.sampled_labels("ndcg@10", P, S, KEY))),
     "draws of a set of metrics": (ValueError, "set of metrics", lambda: jrm.sampled_labels("official", P, S, KEY), traced(lambda: jrm.sampled_labels("map", P, S, KEY))),
     "draws of a number": (TypeError, "is 3; pass a metric", lambda: jrm.sampled_labels(3, P, S, KEY), lambda: (jax.eval_shape(lambda: jrm.sampled_labels(jrm.ndcg, P, S, KEY)), jax.eval_shape(lambda: jrm.sampled_labels(functools.partial(jrm.ndcg, k=10), P, S, KEY)))),
     "draws of several relevant items": (ValueError, "several are relevant", lambda: jrm.sampled_labels("mrr(rank=realistic)", P, S, KEY), lambda: jrm.sampled_labels("mrr(rank=realistic)", [0.5, 0, 0], S, KEY)),

@@ -1,4 +1,4 @@
-"""Metrics as calls take them: by their names, or as functions under names."""
+"""The argument `metrics` of calls: names, or a dict from names to metrics."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ Metrics = (
 def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     """Returns each metric with its options and the name of its result.
 
-    A set of trec_eval is replaced by its measures that are metrics here.
+    The name of a set of trec_eval is replaced by the measures in it that are metrics here.
 
     >>> [(bound.name, bound.k) for bound in bind_all(("map", "recall@1,5"))]
     [('map', None), ('recall@1,5', (1, 5))]
@@ -50,7 +50,7 @@ def bind_all(metrics: Metrics) -> tuple[Bound, ...]:
     names = [bound.name for bound in bounds]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"metrics names {repeated[0]!r} twice; pass each once")
+        raise ValueError(f"metrics names {repeated[0]!r} twice; pass each name once")
     return tuple(bounds)
 
 

@@ -30,16 +30,16 @@ def evaluate(
     The result equals `mean(measure(metrics, rank(…)))`, except for "gm_map", whose state is
     the `GeometricMean` of average precision.
 
-    Lists are ranked as deep as the deepest cutoff among the metrics that read ranks. If
-    one of these has no cutoff, all items are sorted, which takes many times as long as a
-    top-k. Hit rate and reciprocal rank are found by counting, with or without a cutoff:
-    if there is no other metric, nothing is sorted.
+    Lists are ranked to the deepest cutoff of the metrics that read ranks. If one of these
+    metrics has no cutoff, all items are sorted, which takes many times as long as a top-k.
+    Hit rate and reciprocal rank count items, with or without a cutoff: if there is no other
+    metric, nothing is sorted.
 
     Args:
         metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5", including
             trec_eval's families and sets, such as "ndcg_cut.5,10" and "official". Or a
             dict of names to metrics, or to `functools.partial` of metrics.
-        labels: See `rank`, as for all further arguments.
+        labels: See `rank`.
         scores: See `rank`.
         mask: See `rank`.
         weights: See `rank`.
@@ -79,7 +79,7 @@ def evaluate(
 def _warn_of_one_list(
     lists: list_arguments.ScoredLists, labels: object, mask: object
 ) -> None:
-    """Warns if labels that are no JAX array make one list, perhaps of many queries."""
+    """Warns if one long list may hold many queries; labels in JAX arrays are not read."""
     if lists.scores.size <= 1000 or lists.num_lists != 1:
         return
     known, exists = inputs.on_host("labels", labels), inputs.on_host("mask", mask)
@@ -97,8 +97,8 @@ def measure(metrics: binding.Metrics, ranking: Ranking) -> dict[str, per_list.Pe
 
     Args:
         metrics: As for `evaluate`.
-        ranking: A `Ranking` from `rank`, `rank_retrieved` or another source, cut at the
-            deepest cutoff of the metrics or deeper.
+        ranking: A `Ranking` from `rank`, `rank_retrieved` or another source, at least as
+            deep as the deepest cutoff of the metrics.
 
     Returns:
         A dict from each name, as typed, to its values `[*lists]`, or `[*lists, k]` for
@@ -121,13 +121,13 @@ def empty(
 ) -> dict[str, mean.Mean]:
     """Returns states of no lists: the identity of `merge`, and a carry for `lax.scan`.
 
-    For a loop over a mesh, `jax.device_put(empty(…), NamedSharding(mesh, P()))` puts them
-    where later states lie, so that a jitted step is compiled once.
+    For a loop over a mesh, `jax.device_put(empty(…), NamedSharding(mesh, P()))` puts the
+    states on the devices of later states, so that a jitted step is compiled once.
 
     Args:
         metrics: As for `evaluate`.
         axis_name: Inside `jax.shard_map`, the mesh axis or axes over which the carry
-            will vary, since its type must say so; None elsewhere.
+            will vary, because the type of a carry must say so; None elsewhere.
 
     Raises:
         ValueError: if a name is unknown, or `axis_name` is not a mesh axis in this

@@ -24,9 +24,9 @@ class SampledLabels(NamedTuple):
     """A metric of lists whose labels are uncertain, as `sampled_labels` returns it.
 
     Attributes:
-        lists: The expected value of each list, over its labels.
+        lists: The expected value of each list, over draws of its labels.
         label_variance: `[*lists]` or `[*lists, len(k)]`, the variance of the value of
-            each list, over its labels; inf if only a single draw counts.
+            each list, over draws of its labels; inf if only a single draw counts.
     """
 
     lists: PerList
@@ -47,42 +47,43 @@ def sampled_labels(
     """Computes the expected value of a metric if relevance is a probability.
 
     Click models and automatic judges say how likely an item is relevant. Passed as a label,
-    0.6 would be a grade, which most metrics take for not relevant. Here the label of each
-    item is 1 with its probability and otherwise 0, independently of other labels.
+    0.6 would be a grade, and most metrics would read the item as not relevant. Here the
+    label of each item is 1 with its probability and otherwise 0, independently of other
+    labels.
 
     Lists are ranked once, and then labels are drawn `draws` times. The error that the draws
     leave in an expected value has the variance `label_variance / draws`. For metrics that
     are linear in gains, which `jrm.metric(linear=True)` declares (precision, dcg, rbp, …),
-    both results are exact, and nothing is drawn: an item counts
-    p · worth(1) + (1 − p) · worth(0). Such a metric is assumed to be undefined at most for
-    labels that are all 0.
+    both results are exact, and nothing is drawn: an item adds p · worth(1) +
+    (1 − p) · worth(0), with its worths for the labels 1 and 0. Such a metric is assumed to
+    be undefined at most for labels that are all 0.
 
-    `label_variance` is the uncertainty of each list's value that its labels cause. The
-    standard error of `lists.mean()` is the error of sampling lists. The labels alone leave
-    the mean of the n given lists with the variance Σ label_variance / n². Labels that err
-    together, such as the labels of a judge who misreads a query, are not independent, and
-    leave it with a larger variance.
+    `label_variance` is the variance that uncertain labels give the value of each list. They
+    give the mean of the n given lists the variance Σ label_variance / n². This variance is
+    larger if labels err together, such as the labels of a judge who misreads a query,
+    because they are then not independent. The standard error of `lists.mean()` is another
+    number: the error of sampling lists.
 
     Autodiff sees the result as a constant, also with respect to the probabilities: a loss
     that trains the model behind the probabilities needs another estimate.
 
-    Arguments may be sharded over Auto or Explicit mesh axes; lists are then brought whole
-    to a device. Inside `jax.shard_map`, fold `jax.lax.axis_index` into the key.
+    Arguments may be sharded over Auto or Explicit mesh axes; each list is then gathered on
+    one device. Inside `jax.shard_map`, fold `jax.lax.axis_index` into the key.
 
     Args:
         metric: A name such as "ndcg@10" or "recall@1,5", a metric, or a
-            `functools.partial` of one with its options. It reads no columns.
+            `functools.partial` of a metric with its options. It must read no columns.
         probabilities: `[*lists, items]`, from 0 to 1; negative or NaN is padding, as for
             labels. Inside `jax.jit`, which cannot check them, numbers above 1 count as 1.
         scores: See `rank`. Ties are read as without a key.
         key: One PRNG key, typed or legacy. Metrics with the same key read the same labels.
-        draws: At least 2; memory holds a value for each list and draw. A metric that is
-            linear in gains does not read it.
+        draws: The number of draws, at least 2; memory holds a value for each list and draw.
+            A metric that is linear in gains does not read `draws`.
         mask: See `rank`.
         list_weights: See `rank`.
         undefined: The value of a draw in which the metric is undefined: "zero", "one", or
-            "skip", which leaves the draw out. It is also the default of `lists`, in which
-            a list is undefined if it was undefined in every draw.
+            "skip", which leaves the draw out. `lists` keeps it as the default of its means;
+            there, a list is undefined if it was undefined in every draw.
 
     Returns:
         `lists` and `label_variance`.
@@ -109,10 +110,12 @@ def sampled_labels(
     named: Any = metric if isinstance(metric, str) else {"metric": metric}
     bound, *further = binding.bind_all(named)
     if further:
-        raise ValueError(f"metric {metric!r} is a set of metrics; pass one name")
+        raise ValueError(
+            f"metric {metric!r} is a set of metrics; pass the name of one metric"
+        )
     draws = inputs.positive_integer("draws", draws)
     if draws < 2:
-        raise ValueError("draws is 1; pass at least 2, for a variance")
+        raise ValueError("draws is 1, but a variance needs two draws; pass at least 2")
     key = inputs.prng_key(key)
     item_values = {"probabilities": probabilities, "scores": scores, "mask": mask}
     inputs.same_index(item_values, {"list_weights": list_weights})
@@ -132,7 +135,7 @@ def sampled_labels(
         )
     for column in bound.spec.columns:
         raise ValueError(
-            f"{bound.name} reads the column {column!r}, and only labels are drawn; pass a "
+            f"{bound.name} reads the column {column!r}, but only labels are drawn; pass a "
             "metric that reads labels alone, such as 'ndcg@10'"
         )
     lists = dataclasses.replace(run.lists_as_read((bound,), lists), few_relevant=False)
@@ -151,8 +154,8 @@ def _sampled(
     draws: int,
     undefined: types.Undefined,
 ) -> tuple[SampledLabels, dict[str, jax.Array]]:
-    """Ranks once, then reads the metric for drawn labels, or exactly if it is linear."""
-    # Bring whole lists to a device, because every draw labels the items that were ranked.
+    """Ranks once, then reads the metric for drawn labels; a linear metric is exact."""
+    # Gather each list on one device, because every draw labels items that were ranked.
     arrays = (lists.raw_items, lists.scores)
     raw_items, scores = shards.align_with_sharded(arrays, lists.scores.ndim - 1)
     lists = dataclasses.replace(lists, raw_items=raw_items, scores=scores)
@@ -184,8 +187,8 @@ def _sampled(
 def _of_draws(drawn: PerList, undefined: types.Undefined) -> SampledLabels:
     """Returns the mean and the variance of the draws, which are along the first axis.
 
-    A list counts in each draw by its weight there. Some metrics, such as gauc, take the
-    weight from the labels; for other metrics it is the same in every draw.
+    Each draw of a list counts by the list's weight in this draw. Some metrics, such as
+    gauc, take the weight from the labels; for other metrics all draws have one weight.
     """
     values, weights, defined = drawn.values, drawn.weights, drawn.defined
     values = list_arrays.filled(values, defined, undefined)
@@ -205,7 +208,7 @@ def _of_draws(drawn: PerList, undefined: types.Undefined) -> SampledLabels:
 
 
 def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
-    """Returns ranked items with other labels `[*lists, items]`, in the order passed."""
+    """Returns the data with new labels `[*lists, items]`, in the caller's item order."""
     assert data.pool is not None
     items = dataclasses.replace(data.pool.items, labels=labels)  # type: ignore
     pool, ranked = dataclasses.replace(data.pool, items=items), data.items_held
@@ -216,7 +219,7 @@ def _relabelled(data: RankingData, labels: jax.Array) -> RankingData:
 
 
 def _held_items(items: ItemArrays, index: jax.Array, labels: jax.Array) -> ItemArrays:
-    """Returns items in rank order with their labels, from `labels` in the order passed."""
+    """Gives items in rank order their labels; `labels` are in the caller's item order."""
     held_labels = arithmetic.take(labels, jnp.maximum(index, 0))
     return items._replace(labels=jnp.where(items.exists, held_labels, 0))
 
@@ -227,8 +230,8 @@ def _exact(
     """Computes the expected value of a metric that is linear in gains, and its variance.
 
     The value is a sum over items with independent labels, so the variances of the terms,
-    p · (1 − p) · (worth(1) − worth(0))², add up. The difference of worths is the slope of
-    the expected value in p.
+    p · (1 − p) · (worth(1) − worth(0))², add up. The difference worth(1) − worth(0) is the
+    slope of the expected value in p.
     """
     assert data.pool is not None and data.items_held is not None
     pool, items_held, items = data.pool, data.items_held, data.pool.items.read()
@@ -238,7 +241,8 @@ def _exact(
     slots = jnp.broadcast_to(arithmetic.iota(index), index.shape)
 
     def expected(probabilities: jax.Array) -> tuple[jax.Array, PerList]:
-        # Give each item its own place: sums over tie groups are loops without slopes.
+        # Give each item a rank of its own, because sums over tie groups are loops, which
+        # have no slopes.
         ranked = _held_items(items_held.items, index, probabilities)
         places = Ranked(ranked, layout, ranks, rank_above=slots, above=above, tied=tied)
         labelled = items._replace(labels=probabilities)

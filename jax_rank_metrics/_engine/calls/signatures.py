@@ -37,8 +37,8 @@ _WORDS = {
 }
 _OF_WORDS = {word: name for name, word in _WORDS.items()}
 
-# Choices that other definitions of a metric make in another way, and that the package does
-# not offer.
+# Choices that are fixed in the package, although other definitions of a metric make them in
+# another way.
 _FIXED = {
     "ndcg": {"threshold": "none", "ideal": "judged"},
     "dcg": {"threshold": "none"},
@@ -49,9 +49,9 @@ _FIXED = {
     "alpha_ndcg": {"ideal": "greedy"},
 }
 
-# The choices of rankings, means and files; the first is the choice of definition 1. For
-# ties, this is "hash" for metrics without a formula over ties, and "own" for metrics with a
-# rule of their own. An option with the only choice "none" may be a number instead.
+# The choices of rankings, means and files; the first is the choice of definition 1. But for
+# ties, definition 1 has "hash" for metrics without a formula over ties, and "own" for
+# metrics with a rule of their own. An option with the only choice "none" may be a number.
 _CHOICES = {
     "ties": "expected input input-reversed id-desc id-asc best worst random user-hash "
     "hash own",
@@ -86,13 +86,13 @@ _FACTS = ("lists", "undefined-lists", "jrm")
 class Signature(str):
     """The signature of a number, as `signature` makes it: the short form as a string.
 
-    Two signatures are equal if all of their choices are.
+    Two signatures are equal if all of their choices are equal.
 
     Attributes:
         fields: The choice of every option, also of options that the short form leaves out.
         long: The long form, which names the choice of every option.
-        cutoffs: The cutoffs of the metric, in the order of its values; in the text, they
-            are sorted.
+        cutoffs: The cutoffs of the metric, in the order of its values; in the text,
+            cutoffs are sorted.
     """
 
     cutoffs: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ def signature(
 ) -> Signature:
     """Names the definition of a number: its metric, with all choices that can change it.
 
-    Options and choices have the words of the conformance vectors. The short form, which is
+    Options and choices are named as in the conformance vectors. The short form, which is
     the string itself, names only choices that differ from definition 1, the defaults of the
     package in this release; the attribute `long` names all choices.
 
@@ -124,33 +124,35 @@ def signature(
         metric: A name such as "ndcg@10", a metric, or a `functools.partial` of one.
         **choices: Choices of rankings, means and files; None is definition 1.
 
-            - `ties`: as for `rank` and `join`, or "input" for "stable" and "id-desc" for
-              "trec", "input-reversed" and "id-asc". The default is "hash" for metrics
-              without a formula over ties, and "own" for metrics with a rule of their own.
-            - `duplicates`, an id that repeats in a list: "first", "removed", "last" or
-              "error", as in tables; `rows`, a document of a query in several rows of a
-              table: "first", "last", "max" or "error".
-            - `unjudged`, documents without a judgement: "zero" or "removed".
-            - `negative`, labels below 0: "removed", "zero", "unjudged" or "error".
+            - `ties`: as for `rank` and `join`; "input" is the same as "stable", and
+              "id-desc" the same as "trec"; or "input-reversed" or "id-asc". The default is
+              "hash" for metrics without a formula over ties, and "own" for metrics with a
+              rule of their own.
+            - `duplicates`, for an id that repeats in a list: "first", "removed", "last" or
+              "error", as in tables; `rows`, for a document that a query has in several rows
+              of a table: "first", "last", "max" or "error".
+            - `unjudged`, for documents without a judgement: "zero" or "removed".
+            - `negative`, for labels below 0: "removed", "zero", "unjudged" or "error".
             - `undefined`: as for `PerList.mean`.
-            - `nan`: "nan", "error", "last" or "first"; `infinite`, scores of −∞: "ranked",
-              "unretrieved" or "error"; `scores`: "float64", or "float32" if rounded.
+            - `nan`: "nan", "error", "last" or "first"; `infinite`, for scores of −∞:
+              "ranked", "unretrieved" or "error"; `scores`: "float64", or "float32" if
+              scores were rounded.
             - `queries`: "judged", or "both" for judged queries that the run has as well.
             - `mean`: "lists", or "geometric" as for "gm_map".
             - `cut`: how many documents of a list were kept, and `relax`, the temperature of
               soft ranks; "none" by default.
             - `pool`: "all", or "candidates" if lists name the items that are ranked;
-              `items`: "masked" if not all items may be found; `seen`: "removed"; `exclude`:
-              other items that leave a list, "listed", "self" or "both"; `unknown`: as
-              `unknown_items`.
+              `items`: "masked" if not all items may be found; `seen`: "removed" if seen
+              items leave a list; `exclude`, for other items that leave a list: "listed",
+              "self" or "both"; `unknown`: as `unknown_items`.
             - `similarity`: as for `evaluate_embeddings`; `document`: "custom" if chunks
               have documents; `weights`: "given" if lists have weights; `side`: the side of
               the result of `evaluate_links`, "head", "tail" or "both".
 
     Returns:
-        A `Signature`. Every function of yours is called `custom`, so two of them cannot be
-        told apart. The key of random ties is not named, nor are the entries of arrays, such
-        as weights.
+        A `Signature`. Every function of yours is called `custom`, so a signature does not
+        tell two such functions apart. It names neither the key of random ties nor the
+        entries of arrays, such as weights.
 
     Raises:
         ValueError: if the metric is unknown, or an option or a choice is.
@@ -171,9 +173,9 @@ def signature(
     for option, choice in choices.items():
         if option not in _CHOICES:
             raise ValueError(
-                f"{option} is no choice of rankings, means or files; they have "
-                f"{', '.join(_CHOICES)}, and options of {metric.spec.name} belong to the "
-                "metric, as in 'recall(rel=2)@10'"
+                f"{option} is no choice of rankings, means or files; pass one of "
+                f"{', '.join(_CHOICES)}, and write options of {metric.spec.name} into its "
+                "name, as in 'recall(rel=2)@10'"
             )
         words = _CHOICES[option].split()
         text = words[0] if choice is None else _TIES.get(str(choice), str(choice))
@@ -181,7 +183,7 @@ def signature(
             text = _number(option, text)
         elif text not in words:
             raise ValueError(f"{option} is {choice!r}; pass one of {', '.join(words)}")
-        # A metric with a rule of its own reads ties by it, whatever the call says.
+        # A metric with its own rule for ties reads them by this rule, whatever `ties` is.
         if text != words[0] and (option, chosen[option]) != ("ties", "own"):
             chosen[option] = text
     defaults = _fields_of(metric.spec.bind((), {}))
@@ -201,7 +203,7 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
         text: The short or the long form.
 
     Returns:
-        A `functools.partial` of the metric, for `evaluate` and its kin.
+        A `functools.partial` of the metric, for `evaluate` and similar functions.
 
     Raises:
         ValueError: with the reason, if the text is of another version of the definitions,
@@ -219,29 +221,29 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
     for word, option in _options_by_word(spec).items():
         if (choice := choices[word]) == "custom":
             raise ValueError(
-                f"{word}:custom is a function of a user, which no text holds; pass a "
-                f"functools.partial of jrm.{spec.name} with it"
+                f"{word}:custom is a function of a user, which a text cannot hold; pass a "
+                f"functools.partial of jrm.{spec.name} with that function"
             )
-        # Some functions are None unless they are passed.
+        # Some options that take functions are None by default.
         if callable(spec.options[option]) or option.endswith("_fn"):
             choice = _OF_WORDS.get(choice, choice)
         typed.append(f"{option}={choice}")
     bound = binding.parse(f"{head}({','.join(typed)}){at}{cutoffs}")
     _check_options(bound)
-    if inputs.MAX_INT32 in _cutoffs(bound):  # which stands for all larger cutoffs, too
+    if inputs.MAX_INT32 in _cutoffs(bound):  # all larger cutoffs became this one
         raise ValueError(f"k is {cutoffs}; pass ranks below {inputs.MAX_INT32}")
-    # Compare with the text again, because no choice may be lost, such as a choice that only
-    # other definitions have.
+    # Write the signature again and compare, because a choice may have been lost, such as a
+    # choice that only other definitions have.
     again = signature(bound, **{option: choices[option] for option in _CHOICES})
     are_read = {*_options_by_word(spec), spec.at, "cut", "relax"}
     for option, choice in again.fields.items():
         stated = choices.get(option, "none")
-        # An option that is read may be spelled in another way, but only if it is stated.
+        # The text may spell an option that is read in another way, if it states the option.
         is_lost = stated == "none" or option not in are_read
         if is_lost and stated != choice:
             raise ValueError(
-                f"{option}:{stated} is a definition that the package does not have; with "
-                f"these options, it has {option}:{choice}"
+                f"{option}:{stated} is a definition that the package does not have; use "
+                f"{option}:{choice}, which it has with these options, or pass other options"
             )
     options = dict(pair for pair in bound.options if pair not in spec.options.items())
     state = mean.STATES.get(choices["mean"], bound.state)
@@ -257,7 +259,7 @@ class _Unread(Exception):
 
 
 def _check_options(bound: Bound) -> None:
-    """Raises the errors of a formula about its options, which it checks before it reads."""
+    """Raises if the formula refuses its options, which it checks before it reads lists."""
     options = dict(bound.options)
     for option, value in options.items():
         if isinstance(value, Bound):
@@ -286,14 +288,14 @@ def _number(option: str, text: str) -> str:
 
 
 def chosen(**arguments: object) -> dict[str, str]:
-    """Returns the second choice of each option whose argument was passed, not None."""
+    """Returns the second choice of each option whose argument is not None."""
     passed = [name for name, argument in arguments.items() if argument is not None]
     return {name: _CHOICES[name].split()[1] for name in passed}
 
 
 @messages.short_errors()
 def fields(text: str) -> dict[str, str]:
-    """Returns all that a signature says: "metric", its cutoffs, and every option.
+    """Returns all fields of a signature: "metric", its cutoffs, and every option.
 
     Args:
         text: The short or the long form. It may be of a definition that only the
@@ -314,7 +316,7 @@ def fields(text: str) -> dict[str, str]:
     choices = {option: choice for option, choice in pairs if option not in _FACTS}
     if choices.get("def") != DEFINITION:
         raise ValueError(
-            f"{text!r} is of def:{choices.get('def', 'none')}, and the definitions of this "
+            f"{text!r} is of def:{choices.get('def', 'none')}, but the definitions of this "
             f"release are def:{DEFINITION}; CHANGELOG.md says what changed"
         )
     bound = binding.parse(head)
@@ -322,9 +324,11 @@ def fields(text: str) -> dict[str, str]:
     defaults = _fields_of(bound.spec.bind((), {})) | {"def": DEFINITION}
     for option, _ in pairs:
         if option not in (*defaults, *_FACTS):
-            raise ValueError(f"{text!r}: {option} is no choice or option of {name}")
+            raise ValueError(
+                f"{text!r}: {option} is no choice or option of {name}; leave it out"
+            )
         if [word for word, _ in pairs].count(option) > 1:
-            raise ValueError(f"{text!r} has {option} twice")
+            raise ValueError(f"{text!r} has {option} twice; pass it once")
     return {"metric": name} | ({bound.spec.at: ks} if at else {}) | defaults | choices
 
 
@@ -360,7 +364,7 @@ def _depth(k: Any) -> tuple[object, ...]:
 
 
 def _fields_of(bound: Bound) -> dict[str, str]:
-    """Returns all fields but the first; fields of the call are as in definition 1."""
+    """Returns all fields after the metric; choices of the call are as in definition 1."""
     spec, options, results = bound.spec, dict(bound.options), {}
     for word, option in _options_by_word(spec).items():
         value, default = options[option], spec.options[option]

@@ -1,4 +1,4 @@
-"""Metrics: formulas with a description, which are called, and measured together.
+"""Metrics: formulas with a description, called one by one or measured together.
 
     metric.py    `jrm.metric` makes a `Metric` of a formula and registers its names;
                  `parse` reads a name such as 'ndcg(gain_fn=linear_gain)@10'; `Metric`
@@ -7,6 +7,6 @@
     run.py       `Bound`s, measured together by one compiled ranking
 
 A formula is a function of a `Ranking` and of its own keyword options; the docstring of
-`jrm.metric` has one. The metric made of it is like any other: it can be called by name,
-on every layout and under every tie policy.
+`jrm.metric` has an example. The metric that is made of a formula can be called by name, on
+every layout and under every tie policy.
 """

@@ -22,7 +22,7 @@ P = ParamSpec("P")
 
 
 class Metric(Generic[P]):
-    """A metric: it is called as a function that returns a mean, and has two other forms.
+    """A metric: a function that returns a mean, with two other forms.
 
     `metric(labels, scores, …)` returns the mean over all lists, `metric.per_list(…)` the
     value of every list, and `metric.of(ranking, …)` the values of a ranking that exists
@@ -35,7 +35,7 @@ class Metric(Generic[P]):
     __qualname__: str
 
     def __init__(self, spec: Spec, state: type[mean.Mean] = mean.Mean) -> None:
-        """Makes a metric that looks like the formula of its description."""
+        """Makes a metric with the name and the docstring of its formula."""
         functools.update_wrapper(self, spec.formula, updated=())
         self.spec = spec
         self.state = state  # what its values are aggregated into
@@ -48,7 +48,7 @@ class Metric(Generic[P]):
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """Pickles by reference, as functions are."""
+        """Pickles by reference, as functions do."""
         if self.state is not mean.Mean:
             return with_state, (NAMES[self.spec.name.lower()], self.state)
         return self.__qualname__
@@ -152,7 +152,7 @@ def _bind(
         _check_item_columns(spec, arguments.get("columns"))
     if scores is None:
         raise TypeError(
-            f"{spec.name} needs labels and scores; a ranking that exists goes to "
+            f"{spec.name} needs labels and scores; pass both, or pass a ranking as "
             f"{spec.name}.of(ranking)"
         )
     options = {
@@ -180,7 +180,8 @@ def _check_item_columns(spec: Spec, columns: types.Columns | None) -> None:
         )
 
 
-# The name in `types` of each type there, by identity: equal types have several names.
+# A dict from the id of each type in `types` to its name there. It is keyed by identity,
+# because equal types have several names.
 _TYPE_NAMES = {id(alias): name for name, alias in vars(types).items()}
 
 
@@ -313,28 +314,28 @@ def metric(
               of tied items.
             - "order": it needs one definite order, which is by hash if there is no key.
             - "own": it reads tie groups under every policy, by a rule of its own.
-        columns: Columns that it reads beside the labels; calls must pass them in
+        columns: Columns that the formula reads beside the labels; calls must pass them in
             `columns=`.
         optional_columns: Columns that calls may omit; the formula looks for them in
             `items.columns`.
         order_columns: Optional columns; if a call passes one, the formula needs one
             definite order, whatever `ties` says.
         order_free: True if the formula uses the order only through `expected_first` with a
-            Boolean `stop_fn` and no `value_fn`. The first stop is found by counting, so
-            nothing is sorted for it. Or a function of the options that returns this.
+            Boolean `stop_fn` and no `value_fn`. The first item that stops is then found by
+            counting, without a sort. Or a function of the options that returns this.
         at: The option that `@` sets in a name. If it is a tuple, the values have a last
             axis with one entry for each of its elements.
         lower_is_better: True for errors and costs; None if neither direction is better,
             as for a count; or a function of the options that returns one of these values.
-            Tables, comparisons and plots read it to tell which system is better.
+            Tables, comparisons and plots read the direction to tell which system is better.
         is_share: True if all values lie in [0, 1]: the mean of values that are all 0 or 1
             then has the interval of a proportion. Or a function of the options that
             returns this.
         linear: True if the value of a list is a sum over its items, in which each item adds
-            a function of its label times a factor of its place, and the divisor of the sum
-            depends on no label. `residual` takes such metrics.
-        item_columns: Columns that it also reads, which an item has by its id, such as a
-            price: calls pass them in `item_columns=` if items are known by id, and
+            a function of its label times a factor that depends on its rank, and the
+            divisor of the sum depends on no label. `residual` takes such metrics.
+        item_columns: Further columns that the formula reads, of properties of an item, such
+            as its price: calls pass them in `item_columns=` if items are known by id, and
             otherwise in `columns=`. A catalogue knows the columns of unlisted items only
             by their total, so functions of items must be linear in them; this is tested,
             and a function that is not linear raises. A dict maps names to functions that
@@ -422,7 +423,7 @@ def metric(
 
 
 def _are_same(old: Any, new: Any) -> bool:
-    """True if the new function does the same, or replaces the old one on purpose.
+    """True if the new function equals the old one, or replaces it on purpose.
 
     A function at module level is replaced on purpose, as when a notebook cell runs again.
     """
@@ -461,9 +462,9 @@ def _register(
             )
         if not _are_same(known.spec.formula, registered.spec.formula):
             messages.warn(
-                f"the metric {name!r} of {registered.__qualname__} replaces another one "
-                "of its name, which names in evaluate no longer reach; set the __name__ of "
-                "each function before jrm.metric()(function)"
+                f"the metric {name!r} of {registered.__qualname__} replaces another metric "
+                "of the same name, which evaluate then no longer finds by its name; set "
+                "the __name__ of each function before jrm.metric()(function)"
             )
     NAMES.update((name.lower(), registered) for name in facts_by_name)
     facts.FACTS.update((name.lower(), known) for name, known in facts_by_name.items())

@@ -30,7 +30,8 @@ class Reading(NamedTuple):
 
     Attributes:
         values: The values of every metric.
-        refused: Bools `[*lists]` by reason, True for lists that a metric cannot read.
+        refused: A dict from reasons to bools `[*lists]`, True for lists that a metric
+            cannot read.
         overflowing: `[*lists]` bool, True for lists that count and have a gain that is not
             finite, so that a value is NaN; None if no metric reads gains.
     """
@@ -75,7 +76,7 @@ def raise_refused(refused: Mapping[str, jax.Array | np.ndarray]) -> None:
 
 
 def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
-    """Returns the lists with the cut and the tie policy that the metrics together need."""
+    """Returns the lists with the depth and tie policy that the metrics together need."""
     ks = [bound.depth for bound in bounds if not bound.order_free]
     policy = lists.policy
     columns = lists.raw_items.columns
@@ -90,7 +91,7 @@ def lists_as_read(bounds: tuple[Bound, ...], lists: ScoredLists) -> ScoredLists:
 def check_columns(
     bounds: Sequence[Bound], columns: Collection[str], *, allow_unread: bool
 ) -> None:
-    """Raises if a metric lacks a column, or if no metric reads one that was passed."""
+    """Raises if a metric lacks a column, or if no metric reads a column that was passed."""
     readers = {name: bound for bound in bounds for name in bound.spec.columns}
     for name, bound in readers.items():
         if name not in columns and bound.spec.key_of(name) not in columns:
@@ -109,10 +110,11 @@ def check_columns(
 
 
 def measure_ranking(bounds: tuple[Bound, ...], ranking: object) -> dict[str, PerList]:
-    """Reads every metric from a ranking that a caller passed; returns values by name."""
+    """Reads every metric from a caller's ranking; returns a dict from names to values."""
     if not isinstance(ranking, Ranking):
         raise TypeError(
-            f"ranking: got {inputs.kind_of(ranking)}; pass what jrm.rank returns"
+            f"ranking: got {inputs.kind_of(ranking)}; pass a Ranking, which jrm.rank "
+            "returns"
         )
     counted = counted_data_of(ranking)
     _warn_of_partial_columns(bounds, data_of(ranking) if counted is None else counted)
@@ -134,8 +136,8 @@ def _warn_of_partial_columns(bounds: Sequence[Bound], data: RankingData) -> None
             if jnp.issubdtype(part.items.columns[name].dtype, jnp.floating):
                 messages.warn(
                     f"{spec.name} reads the column {name!r} as 0 for all items that are "
-                    "not listed as relevant; if their numbers are not 0, pass the labels "
-                    "and columns of all items, [lists, items], to jrm.rank"
+                    "not listed as relevant; if these items have other numbers, pass the "
+                    "labels and columns of all items, [lists, items], to jrm.rank"
                 )
 
 
@@ -145,8 +147,8 @@ def read_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
     for bound in () if data.has_labels else bounds:
         if bound.spec.reads_labels:
             raise ValueError(
-                f"{bound.name} reads labels, but relevant_ids is None; pass them to "
-                "rank_ids"
+                f"{bound.name} reads labels, but relevant_ids is None; pass relevant_ids "
+                "to rank_ids"
             )
     if not inputs.is_wide(data):
         return _measure_ranking(bounds, data)
@@ -165,13 +167,13 @@ def _measure_ranking(bounds: tuple[Bound, ...], data: RankingData) -> Reading:
     if pool is not None and isinstance(pool.layout, packed.Packed):
         for _ in range(pool.layout.ids.ndim - 1):  # packed lists that went through vmap
             read_all = jax.vmap(read_all)
-    # Arrays of one call may have been sharded in different ways.
+    # Align first, because arrays of one call may have been sharded in different ways.
     data = shards.align_lists(data, data.list_exists)
     return shards.map_shards(read_all, data, data.list_exists)
 
 
 def measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> dict[str, PerList]:
-    """Ranks once and reads every metric; returns values by name."""
+    """Ranks once and reads every metric; returns a dict of values by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
     return _values_by_name(bounds, _measure_lists(bounds, lists_as_read(bounds, lists)))
 
@@ -184,7 +186,7 @@ def _measure_lists(bounds: tuple[Bound, ...], lists: ScoredLists) -> Reading:
 def mean_lists(
     bounds: tuple[Bound, ...], lists: ScoredLists, undefined: types.Undefined
 ) -> dict[str, mean.Mean]:
-    """Ranks once and reads the mean of every metric; returns states by name."""
+    """Ranks once and reads the mean of every metric; returns a dict of states by name."""
     check_columns(bounds, lists.raw_items.columns, allow_unread=False)
     means, refused = _mean_lists(bounds, lists_as_read(bounds, lists), undefined)
     raise_refused(refused)

@@ -1,4 +1,4 @@
-"""The description of a metric as registered, and a metric with its options."""
+"""`Spec`, the description of a metric; and `Bound`, a metric with its options."""
 
 import dataclasses
 import difflib
@@ -37,15 +37,15 @@ class Spec:
     tie_reading: types.TieReading | Callable[[dict[str, Any]], types.TieReading]
     columns: tuple[str, ...]
     optional_columns: tuple[str, ...]
-    # True if it reads no order, see `metric`; or a function of the options.
+    # True if the formula reads no order, see `metric`; or a function of the options.
     order_free: bool | Callable[[dict[str, Any]], bool]
     at: str  # the option that @ sets in a name, and whose tuples add a last axis
     linear: bool = False  # a sum of gains, each of a label alone: see `metric`
     item_columns: tuple[str, ...] = ()  # the names in `columns` that are known by id
-    # Pairs of the name of such a column and the key of the prepared one; see `metric`.
+    # Pairs of the name of such a column and the key of the prepared column; see `metric`.
     prepared: tuple[tuple[str, str], ...] = ()
     reads_labels: bool = True  # see `metric`
-    order_columns: tuple[str, ...] = ()  # with such a column, it reads one order
+    order_columns: tuple[str, ...] = ()  # if one is passed, the formula reads one order
     # True if values lie in [0, 1]; or a function of the options.
     is_share: bool | Callable[[dict[str, Any]], bool] = False
 
@@ -54,7 +54,7 @@ class Spec:
         return _spec_of, (self.formula.__module__, self.formula.__qualname__)
 
     def key_of(self, name: str) -> str:
-        """Returns the key of the column that the metric reads by this name."""
+        """Returns the key of the column that the metric reads for the column `name`."""
         return dict(self.prepared).get(name, name)
 
     @property
@@ -103,19 +103,21 @@ class Spec:
                 "jrm.log_discount(2)"
             )
         if isinstance(value, (jax.Array, np.ndarray)):
-            raise TypeError(f"{name} is an array; pass a Python value, it is static")
+            raise TypeError(
+                f"{name} is an array; pass a Python value, because options are static"
+            )
         try:
             hash(value)
         except TypeError as error:
             raise TypeError(
-                f"{name} is {value!r}; pass something hashable, as the default is: "
-                f"{self.options[name]!r}"
+                f"{name} is {value!r}, which has no hash; pass a hashable value, such as "
+                f"the default {self.options[name]!r}"
             ) from error
         return value
 
 
 def _nearest(name: object) -> str:
-    """Returns the end of an error: the most similar name of a gain or discount, or all."""
+    """Returns the end of a message: the most similar gain or discount, or all of them."""
     known = [
         f"{name}(2)" if isinstance(function, type) else name
         for name, function in gains.FUNCTIONS.items()
@@ -139,9 +141,10 @@ def _as_python(value: object) -> object:
 
 
 def _as_bound(value: object) -> object:
-    """Returns a metric, or a `functools.partial` of one, with its options as one value.
+    """Returns a metric, or a `functools.partial` of a metric, as a `Bound`.
 
-    Such values are equal if metric and options are. Other values are returned unchanged.
+    `Bound`s are equal if their metrics and options are equal. Other values are returned
+    unchanged.
     """
     metric, args, options = value, (), {}
     if isinstance(value, functools.partial):
@@ -203,12 +206,12 @@ class Bound(NamedTuple):
 
     @property
     def order_free(self) -> bool:
-        """True if it reads no order with these options; see `metric`."""
+        """True if the metric reads no order with these options; see `metric`."""
         order_free = self.spec.order_free
         return order_free(dict(self.options)) if callable(order_free) else order_free
 
     def of(self, data: ranking_data.RankingData, cache: Cache) -> per_list.PerList:
-        """Applies the formula; an error in it names the metric.
+        """Applies the formula; errors of the formula then name the metric.
 
         Args:
             data: The data of the ranking that the formula reads.
@@ -240,5 +243,5 @@ class Bound(NamedTuple):
 
 
 def threshold_of(bounds: Iterable[Bound]) -> types.Number:
-    """Returns the largest relevance threshold of metrics; 0 without one."""
+    """Returns the largest relevance threshold of the metrics; 0 if none has a threshold."""
     return max((dict(bound.options).get(THRESHOLD) or 0 for bound in bounds), default=0)

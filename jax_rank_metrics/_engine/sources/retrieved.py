@@ -125,9 +125,9 @@ def rank_retrieved(
             inputs.same_shape("pool_weights", pool_weights, *shaped_as)
         if weighs_items != (pool_weights is not None):
             raise ValueError(
-                f"the argument weights {'weighs' if weighs_items else 'does not weigh'} items, but "
-                f"pool_weights is {'None' if weighs_items else 'given'}; pass both weights "
-                "and pool_weights per item, or neither"
+                f"the argument weights {'weighs' if weighs_items else 'does not weigh'} "
+                f"items, but pool_weights is {'None' if weighs_items else 'given'}; pass "
+                "both weights and pool_weights per item, or neither"
             )
         pool_columns = inputs.columns(pool_columns, *shaped_as, "pool_columns")
         if set(columns) != set(pool_columns):

@@ -20,24 +20,25 @@ class Exposure(State):
     one count per item moves between devices. Merge only states of one catalogue, of one
     discount and of lists of one length. A count that reaches 2³¹ − 1 stays there.
 
-    Without a discount it holds only integers, so it is the same however its lists were
+    Without a discount a state holds only integers, so it is the same however its lists were
     split into batches and over devices. Sums of discounts are pairs of floats: in float32,
-    their relative error is within ranks · 6e-8, and merging does not add to it.
+    their relative error is within ranks · 6e-8, and merging does not increase this error.
 
     Numbers are computed in JAX's default floats: within 1e-5 for a million items and ten
     million lists in float32, and within 1e-12 if `jax_enable_x64` is on.
 
-    States stacked by vmap, scan or pmap have the stacked axes before these.
+    States stacked by vmap, scan or pmap have the stacked axes before the axes shown here.
 
     Shapes:
         k: The number of ranks, which is the last axis of the ids; static. Lists may have
             fewer items.
         counts: `[num_items]` int32, the number of ranks in all lists that show the item.
         tally: `[3]` int32: the number of lists, the number of empty lists, and the number
-            of lists with a NaN score. The items of the latter are not known, so if there
-            is such a list, all numbers are NaN. Without the third number there is none.
-        sums: `[num_items]` floats, as a pair of arrays: the sum of the multipliers of
-            these ranks; None without a `discount_fn`.
+            of lists with a NaN score. The items of a list with a NaN score are not known,
+            so if there is such a list, all numbers are NaN. A tally of only two numbers
+            means that there is no such list.
+        sums: `[num_items]` floats, as a pair of arrays: the sum of the multipliers of the
+            ranks that show the item; None without a `discount_fn`.
 
     >>> from jax_rank_metrics import exposure
     >>> state = exposure(jnp.array([[0, 1], [0, 2], [-1, -1]]), num_items=4)
@@ -66,7 +67,7 @@ class Exposure(State):
         Args:
             num_items: Number of items in the catalogue.
             k: Length of the lists.
-            discounted: True if it will be merged with states of a `discount_fn`.
+            discounted: True if the state will be merged with states of a `discount_fn`.
         """
         num_items = inputs.positive_integer("num_items", num_items)
         k = inputs.positive_integer("k", k)
@@ -100,8 +101,8 @@ class Exposure(State):
         """Gini index of exposure: 0 if all items are exposed equally.
 
         `Σ (2i − n − 1)·c_i / (n·Σ c)`, with the exposures c_1 ≤ … ≤ c_n of all n items,
-        shown or not: their counts, or their sums of multipliers with a `discount_fn`. It
-        reaches (n − 1)/n if a single item takes all ranks, and is 0 if nothing was shown.
+        shown or not: their counts, or their sums of multipliers with a `discount_fn`. The
+        index is (n − 1)/n if a single item takes all ranks, and 0 if nothing was shown.
 
         References:
             Gini, Variabilità e mutabilità, 1912. The Gini index of counts equals RecBole's
@@ -117,9 +118,9 @@ class Exposure(State):
     def entropy(self) -> jax.Array:
         """Shannon entropy of exposure, `−Σ p·ln p`, with p an item's share of exposure.
 
-        Its exposure is its count, or its sum of multipliers with a `discount_fn`. The
-        entropy ranges from 0, if a single item takes all ranks, to the logarithm of the
-        number of items. It is 0 if nothing was shown.
+        The exposure of an item is its count, or its sum of multipliers with a
+        `discount_fn`. The entropy ranges from 0, if a single item takes all ranks, to the
+        logarithm of the number of items. It is 0 if nothing was shown.
 
         References:
             Shannon, A mathematical theory of communication, 1948. RecBole's
@@ -138,7 +139,8 @@ class Exposure(State):
         are not empty. The number of items that two lists share is divided by the mean of
         their lengths, as in the index of Sørensen and Dice, and a pair counts in proportion
         to this mean. Both sums follow from the counts c alone: they are `Σ c·(c − 1)/2` and
-        `(U − 1)·Σ c / 2`, so no pair is ever formed. 0 for fewer than two lists.
+        `(U − 1)·Σ c / 2`, so no pair is ever formed. The value is 0 for fewer than two
+        lists.
 
         The items of a list are taken to be distinct: an id that a list repeats counts as if
         another list had it. A `discount_fn` changes nothing.
@@ -164,7 +166,7 @@ class Exposure(State):
 
 @jax.jit
 def _if_known(state: Exposure, number: jax.Array) -> jax.Array:
-    """Returns the number, or NaN if the items of a list are not known."""
+    """Returns the number, or NaN if the items of a list are unknown: it had a NaN score."""
     return jnp.where(jnp.any(state.tally[..., 2:] > 0, axis=-1), jnp.nan, number)
 
 

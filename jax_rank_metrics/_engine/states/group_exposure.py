@@ -1,4 +1,4 @@
-"""The state of exposure by group: what each group of items got over all lists."""
+"""The state of exposure by group: how much each group of items got over all lists."""
 
 from functools import partial
 
@@ -20,13 +20,13 @@ class GroupExposure(State):
     """Exposure of groups of items over all lists, with their size and merit.
 
     The function `group_exposure` makes it. It merges, reduces and all_reduces as `Mean`
-    does. If one list shows one group first, and another list the other group, the two are
-    fair together: fairness is amortised over many lists, whereas the mean of a metric of
-    single lists asks each list to be fair. Lists count by their weights.
+    does. If one list shows one group first, and a second list the other group, both lists
+    together are fair: fairness is amortised over many lists, whereas the mean of a metric
+    of single lists asks each list to be fair. Lists count by their weights.
 
     Methods that compare groups leave out groups without items, or without merit, and
     return 0 if fewer than two groups are left. States stacked by vmap, scan or pmap have
-    the stacked axes before these.
+    the stacked axes before the axes shown here.
 
     Shapes:
         sums: `[4, groups]`, over lists, each times its weight: exposure, the attention that
@@ -76,7 +76,7 @@ class GroupExposure(State):
         return cls(sums, mean.counts)
 
     def amounts(self) -> dict[str, jax.Array]:
-        """The sums by name, `[groups]` each."""
+        """Returns a dict from the names of the amounts to their sums, `[groups]` each."""
         return _amounts(double_floats.canonical(self))
 
     def compute(self) -> jax.Array:
@@ -135,7 +135,7 @@ def _amount(state: GroupExposure, name: str) -> jax.Array:
 
 
 def _where_known(state: GroupExposure, values: jax.Array) -> jax.Array:
-    """Returns the values of states, but NaN if a sum of the state is NaN."""
+    """Returns the values, with NaN for states that have a NaN among their sums."""
     unknown = jnp.any(jnp.isnan(state.sums.high), axis=(-2, -1))
     unknown = unknown.reshape(unknown.shape + (1,) * (values.ndim - unknown.ndim))
     return jnp.where(unknown, jnp.nan, values)

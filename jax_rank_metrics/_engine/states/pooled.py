@@ -1,6 +1,6 @@
-"""The states of all items as one list: positives and negatives by the bin of the score.
+"""The states of all items as one list: counts of positives and negatives per score bin.
 
-Counts and sums of weights by bin lose no precision over many calls.
+Counts and sums of weights per bin lose no precision over many calls.
 """
 
 import abc
@@ -58,14 +58,14 @@ def weights_by_bin(
 ) -> FloatPair:
     """Sums the weights of the items in each bin, `[num_bins]`.
 
-    A sum of 65,536 floats may lose 16 of its 24 bits. So a weight is cut into pieces of 8
-    bits, whose sums are exact, and a rest, which is small. In each of the two classes of
-    items, the errors of all bins together are below 2⁻²² of the sum of all weights.
+    A sum of 65,536 floats may lose 16 of its 24 bits. So each weight is split into pieces
+    of 8 bits, whose sums are exact, and a small rest. In each of the two classes of items,
+    the errors of all bins together are below 2⁻²² of the sum of all weights.
 
     Args:
         bins: `[items]` int32; items of a bin outside 0 … num_bins − 1 do not count.
         weights: `[items]` floats, above 0 for items that count.
-        is_second: `[items]` bool, the class of each item; no bin has items of both.
+        is_second: `[items]` bool, the class of each item; no bin has items of both classes.
         num_bins: A power of two.
     """
 
@@ -99,7 +99,7 @@ def weights_by_bin(
 
 
 def _chunks(x: jax.Array, padding: int | bool) -> jax.Array:
-    """Cuts `[items]` into `[chunks, items of a chunk]`, and pads the last chunk."""
+    """Splits `[items]` into `[chunks, items of a chunk]`, and pads the last chunk."""
     size = min(x.size, CHUNK) or 1
     num_chunks = -(-x.size // size) or 1
     added = num_chunks * size - x.size
@@ -150,7 +150,7 @@ def _product_sums(bins: jax.Array, columns: jax.Array, num_bins: int) -> jax.Arr
             preferred_element_type=jnp.float32,
         )
 
-    # Form one product per column, so that compilers never store the wide matrix of all.
+    # Form one product per column, so that compilers never store a matrix of all columns.
     products = map(product, jnp.unstack(columns, axis=-1))
     return jnp.stack([column.reshape(-1) for column in products], axis=-1)
 
@@ -166,7 +166,7 @@ _ROUNDING_OF_AUC, _ROUNDING_OF_PRECISION = 2.0**-19, 2.0**-18
 
 
 class NumberBounds(NamedTuple):
-    """A number, and an interval that holds the number of the exact scores."""
+    """A number from bins, and an interval that contains the number of the exact scores."""
 
     value: jax.Array
     low: jax.Array
@@ -226,11 +226,11 @@ class Pooled(State):
         return _numbers(canonical(self)).value
 
     def bounds(self) -> tuple[jax.Array, jax.Array]:
-        """Returns an interval, `[]` each, that holds the number of the exact scores.
+        """Returns an interval, `[]` each, that contains the number of the exact scores.
 
         It allows for every order within bins and for the rounding of all sums, so it always
-        holds the number, for weights as they count. More bits make it narrower. It is 0 to
-        0 if the number is undefined.
+        contains the number, for weights clipped as they are counted. More bits make the
+        interval narrower. It is 0 to 0 if the number is undefined.
         """
         numbers = _numbers(canonical(self))
         return numbers.low, numbers.high
@@ -240,13 +240,13 @@ class Pooled(State):
 class PooledRocAuc(Pooled):
     """The area under the ROC curve of all items at once, in a state of fixed size.
 
-    The function `pooled_roc_auc` makes it. All items of all lists are one list, which is
-    undefined, and 0, if all items are positive or all are negative. A state has
+    The function `pooled_roc_auc` makes it. All items of all lists are one list. Its value
+    is undefined, and 0, if all items are positive or all are negative. A state has
     2^(bits + 2) floats, however many items it has seen, and merges, reduces and
     all_reduces as `Mean` does; merge only states of the same bits.
 
-    Sums are pairs of floats, so that none of ten billion items is lost, and without weights
-    a state is the same however the items were split into batches and over devices.
+    Sums are pairs of floats, so that ten billion items are counted without loss. Without
+    weights, a state is the same however the items were split into batches and over devices.
 
     Shapes:
         sums: `[2, 2**bits]` floats, as a pair of arrays: the sums of the weights of
@@ -280,7 +280,7 @@ class PooledAveragePrecision(Pooled):
     """Average precision of all items at once, in a state of fixed size.
 
     The function `pooled_average_precision` makes it. It is undefined, and 0, if no item is
-    positive. In all else it is as `PooledRocAuc`.
+    positive. In all other respects the state behaves as `PooledRocAuc`.
 
     Shapes:
         sums: `[2, 2**bits]` floats, as a pair of arrays: the numbers of positive items,
@@ -302,7 +302,7 @@ class PooledAveragePrecision(Pooled):
         def mean(above: jax.Array, tied: jax.Array, share: jax.Array) -> jax.Array:
             return _sum(shares * _mean_precision(hits_above, above, tied, share))
 
-        # The share of hits among the other items of the bin, as a hit sees it.
+        # For each hit, the share of hits among the other items of its bin.
         share = arithmetic.ratio(hits - 1, items - 1)
         all_hits = jnp.ones_like(share)
         return NumberBounds(
@@ -360,7 +360,7 @@ def _sums_above(pair: FloatPair) -> FloatPair:
     axis = pair.high.ndim - 1
 
     def double(step: jax.Array, total: FloatPair) -> FloatPair:
-        # So far a sum covers 2^step bins.
+        # Before this step, each sum covers 2^step bins.
         by = jnp.left_shift(1, step)
         return total + jax.tree.map(
             lambda leaf: arithmetic.delayed(leaf, by, axis), total
@@ -390,6 +390,6 @@ def _tally(state: Pooled) -> jax.Array:
 
     All items are one list, so both are 0 or 1; without items, both are 0.
     """
-    has_items = jnp.any(state.sums.high != 0, axis=(-2, -1))  # NaN among them
+    has_items = jnp.any(state.sums.high != 0, axis=(-2, -1))  # true for NaN, too
     is_undefined = has_items & ~_numbers(state).defined
     return jnp.stack([has_items, is_undefined], axis=-1).astype(jnp.int32)
