@@ -367,7 +367,7 @@ CASES = {
     "another mesh": (ValueError, "another mesh", lambda: of_shards(("q",), ("i",), mesh=jax.make_mesh((8,), ("q",), devices=jax.devices()[::-1])), lambda: of_shards(("q",), ("i",), **ON_GRID)),
     # parts
     "parts of other catalogues": (ValueError, "differ in their numbers of items: 1 and 2", lambda: evaluation().merge(dataclasses.replace(evaluation(), num_items=2)), lambda: evaluation().merge(dataclasses.replace(evaluation(), users=np.array([2, 3])))),
-    "exposure of lists that were not kept": (ValueError, "leave keep_lists=False out of the call, or read its .exposure", lambda: jrm.exposure(without_lists()), traced(lambda: [jrm.exposure(evaluation()), without_lists().exposure])),
+    "exposure of lists that were not kept": (ValueError, "leave keep_lists=False out of the call that made it, or read its .exposure", lambda: jrm.exposure(without_lists()), traced(lambda: [jrm.exposure(evaluation()), without_lists().exposure])),
     "a part that is no evaluation": (TypeError, "merge: got 3 beside Evaluation", lambda: PART.merge(3), lambda: part(query_ids=np.arange(2)).merge(part(query_ids=np.arange(2, 4)))),
     "parts of other metrics": (ValueError, "differ in their metrics: ['mrr'] and ['map']", lambda: PART.merge(part(metric="map")), lambda: PART.merge(part())),
     "parts with and without lists": (ValueError, "differ in their keep_lists: True and False", lambda: PART.merge(part(lists={})), lambda: PART.merge(part())),

@@ -3,7 +3,7 @@
     cumulated_gain.py         gains, discounted and normalised: cg, dcg, ndcg
     hits.py                   relevant items among the first ranks: precision, recall, …
     positions.py              where relevant items rank: average precision, mean rank, …
-    first_hit.py              where the first of them ranks: hit rate, reciprocal rank
+    first_hit.py              where the first relevant item ranks: hit rate, reciprocal rank
     user_models.py            a user who may stop anywhere: rbp, err
     ntcir.py                  precision and gain in one ratio: Q-measure, P+, O-measure
     cwl.py                    a user whose chance to go on depends on the gain: inst, tbg
@@ -31,7 +31,7 @@
     group_exposures.py        what groups of items get over all lists, as a state
     group_recall.py           recall of groups of items, such as the long tail
     groups.py                 reads groups of items, and sums amounts by group
-    label_fns.py              functions that formulas over labels share
+    label_fns.py              functions that formulas of labels share
     id_lists.py               reads lists of ids, and where their items tie
 
 The docstring of `label_fns.py` shows the three steps in which a metric of labels is built.

@@ -181,7 +181,7 @@ def _above_chance(
         k: The argument of the metric.
         threshold: The least label of a relevant item.
     """
-    # Read a list without items as a list of one item, whose every order has the value E.
+    # Read a list without items as a list of one item: its only order has the value E.
     length = jnp.maximum(ranking.pool_sum(label_fns.item_exists), 1)
     depth = jnp.maximum(label_fns.pool_depth(ranking, ranking.cutoffs(k)), 1)
     expected = of_chance(depth, length[..., None])

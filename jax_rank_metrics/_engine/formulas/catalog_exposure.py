@@ -34,12 +34,12 @@ def exposure(
 
     Args:
         ids: `[*lists, ranks]` integers; ids outside 0 … num_items − 1 are padding. All
-            ranks count: pass `ids[..., :k]` for a cutoff. A repeated id counts again. Or a
-            `Ranking`, whose `items` are read down to its cut. Without a key, tied items
-            have the same order in every list, so they share the exposure less evenly than
-            in random orders. If a score of the ranking is NaN, all numbers of the state
-            are NaN. Or the result of `evaluate_users`, or a group of its users, whose rows
-            of items are read.
+            ranks count: pass `ids[..., :k]` for a cutoff. A repeated id counts again. Or
+            pass a `Ranking`, whose `items` are read down to its depth. Without a key, tied
+            items have the same order in every list, so they share the exposure less evenly
+            than in random orders. If a score of the ranking is NaN, all numbers of the
+            state are NaN. Or pass the result of `evaluate_users`, or a group of its users;
+            the rows of items shown to these users are then read.
         num_items: Number of items of the catalogue, recommended or not; static. None
             takes the number from the evaluation.
         discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, as `log2_discount`
@@ -73,7 +73,7 @@ def exposure(
         if ids.shown_rows is None:
             raise ValueError(
                 "ids is an evaluation without lists; leave keep_lists=False out of the "
-                "call, or read its .exposure, in which all ranks count equally"
+                "call that made it, or read its .exposure, in which all ranks count equally"
             )
         lists = ids.shown_rows
     num_items = inputs.positive_integer("num_items", num_items)
@@ -113,10 +113,10 @@ def _counted(indices: jax.Array, num_items: int) -> jax.Array:
 def _discounted(
     indices: jax.Array, num_items: int, discount_fn: types.Discount
 ) -> jax.Array:
-    """Sums the multipliers of the ranks at which each item is, `[num_items]`.
+    """Sums, for each item, the multipliers of the ranks that show it, `[num_items]`.
 
     The sum runs over ranks. Counts are exact for any number of lists, so an item has one
-    rounding error per rank; a sum over lists would have one per list.
+    rounding error per rank; a sum over lists would have one rounding error per list.
     """
     ranks = indices.shape[-1]
     indices = indices.reshape(-1, ranks)

@@ -15,12 +15,12 @@ from jax_rank_metrics._values.per_list import PerList
 def judged(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Judged share: the share of the items at ranks 1..k that were judged.
 
-    It tells how far the other metrics of a system can be trusted, so neither direction is
+    It tells how far the other metrics of a system can be trusted. Neither direction is
     better.
 
-    Undefined (never): 0 if nothing was retrieved. Also accepts the
+    Undefined (no list): the value is 0 if nothing was retrieved. Also accepts the
     arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
-    as judged; in rankings from places or relevant ids, only the items listed there do.
+    as judged; in rankings from places or relevant ids, only the listed items do.
 
     Args:
         k: Cutoff or cutoffs.
@@ -50,7 +50,7 @@ def num_relevant_retrieved(
 ) -> PerList:
     """Number of relevant items at ranks 1..k. Neither direction is better.
 
-    Undefined (never): every list that exists has a value. Also accepts the
+    Undefined (no list): every list that exists has a value. Also accepts the
     arguments of `rank`.
 
     Args:
@@ -80,9 +80,9 @@ def num_nonrelevant_retrieved(
 
     Neither direction is better.
 
-    Undefined (never): every list that exists has a value. Also accepts the
+    Undefined (no list): every list that exists has a value. Also accepts the
     arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
-    as judged; in rankings from places or relevant ids, only the items listed there do.
+    as judged; in rankings from places or relevant ids, only the listed items do.
 
     Args:
         k: Cutoff or cutoffs.
@@ -113,7 +113,7 @@ def num_nonrelevant_retrieved(
 def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Number of items at ranks 1..k. Neither direction is better.
 
-    Undefined (never): every list that exists has a value. Also accepts the
+    Undefined (no list): every list that exists has a value. Also accepts the
     arguments of `rank`.
 
     Args:
@@ -134,7 +134,7 @@ def num_retrieved(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 def num_relevant(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     """Number of relevant items of the pool. Neither direction is better.
 
-    Undefined (never): every list that exists has a value. Also accepts the
+    Undefined (no list): every list that exists has a value. Also accepts the
     arguments of `rank`.
 
     Args:

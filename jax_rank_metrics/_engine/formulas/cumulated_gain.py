@@ -1,4 +1,4 @@
-"""Cumulated gain: how much relevance the first ranks hold, discounted or not."""
+"""Cumulated gain: the sum of the gains at the first ranks, discounted or not."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def cg(
     g_r is the gain of the item at rank r. Weights of items multiply gains, relative to
     the mean weight; see `rank`.
 
-    Undefined (never): every list that exists has a value. Also accepts the
+    Undefined (no list): every list that exists has a value. Also accepts the
     arguments of `rank`.
 
     Args:
@@ -59,7 +59,7 @@ def dcg(
     By default the gain of a label y is 2^y − 1, and the discount 1 / log2(1 + r). Weights
     of items multiply gains, relative to the mean weight; see `rank`.
 
-    Undefined (never): every list that exists has a value. Also accepts the
+    Undefined (no list): every list that exists has a value. Also accepts the
     arguments of `rank`.
 
     Args:
@@ -88,7 +88,7 @@ def ndcg(
     gain_fn: Gain = gains.exponential_gain,
     discount_fn: Discount = gains.log2_discount,
 ) -> per_list.PerList:
-    """Normalised DCG: DCG over the DCG of the ideal order of the pool, both cut at k.
+    """Normalised DCG: DCG@k divided by the DCG@k of the ideal order of the pool.
 
     .. math:: nDCG@k = DCG@k / IDCG@k
 
@@ -96,8 +96,9 @@ def ndcg(
     retrieved. A perfect ranking without ties has the value 1 exactly. Weights of items
     multiply gains, in the ideal order too.
 
-    Undefined (no gain above 0 in the pool): 0. Finite if every gain is; NaN for a list
-    with a gain that overflows. Never clipped. Also accepts the arguments of `rank`.
+    Undefined (no gain above 0 in the pool): 0. The value is finite if every gain is finite,
+    and NaN for a list with a gain that overflows. It is never clipped. Also accepts the
+    arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.

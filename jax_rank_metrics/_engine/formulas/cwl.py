@@ -1,4 +1,4 @@
-"""C/W/L: a user whose chance to go on from rank to rank depends on the gain so far.
+"""C/W/L metrics of a user whose chance to go on may depend on the gain so far.
 
 C(r) is the chance that a user who has read the item at rank r goes on to the next. A user
 therefore reads rank r with the chance V(r) = C(1) · … · C(r − 1), and Σ V(r) items on
@@ -70,18 +70,18 @@ def inst(
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
     order of tied items, which a `key` draws for each list. Also accepts the arguments
-    of `rank`. Raises for rankings that hold only listed items.
+    of `rank`. Raises for rankings that contain only listed items.
 
     Args:
         k: Cutoff or cutoffs. Items below rank k count as not retrieved.
         target: T, at least 0.5.
-        value: The quantity to return, in the order of cwl_eval's columns. "utility", EU,
-            the gain per item read, as above; "total_utility", ETU, the gain when the user
-            stops; "cost", EC, the cost per item read; "total_cost", ETC, the cost when the
-            user stops; "items", ED, the number of items read. A user who reads beyond
-            `max_rank` never stops and adds nothing to the totals. Costs are read from the
-            column `costs`, `[*lists, items]`. An item costs 1 if there is no column or if
-            its entry is not above 0; a rank without an item costs 1, too.
+        value: The quantity to return, here in the order of cwl_eval's columns: "utility"
+            is EU, the gain per item read, as above; "total_utility" is ETU, the gain when
+            the user stops; "cost" is EC, the cost per item read; "total_cost" is ETC, the
+            cost when the user stops; "items" is ED, the number of items read. A user who
+            reads beyond `max_rank` never stops and adds nothing to the totals. Costs are
+            read from the column `costs`, `[*lists, items]`. An item costs 1 if there is no
+            column or if its entry is not above 0; a rank without an item costs 1, too.
         max_label: If None, gains are binary. Otherwise they are label / max_label, clipped
             at 1.
         max_rank: The last rank that can be read.
@@ -193,17 +193,17 @@ def time_biased_gain(
     .. math:: V(r) = 2^{−time(r) / h}
 
     time(r) is the cost of the items above rank r: the seconds that a user takes to reach
-    it. The value is EU@k = Σ V(r) · g(r) / Σ V(r), per item read; see `inst`. The
-    published measure is the sum Σ V(r) · g(r): pass `value="total_utility"`.
+    rank r. The value is the gain per item read, EU@k = Σ V(r) · g(r) / Σ V(r); see `inst`.
+    The published measure is the sum Σ V(r) · g(r): pass `value="total_utility"`.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
     Reads the column `costs`, `[*lists, items]`: the seconds that each item takes. Smucker
-    and Clarke assume 4.4 seconds for the summary of a document, and 0.018 per word plus
-    7.8 if it is opened, which happens with a chance that depends on its relevance; nothing
-    of this is assumed here. An item takes 1 if there is no column or if its entry is not
-    above 0; a rank without an item takes 1, too. With the column, tied items are read in
-    one order, which a `key` draws for each list, and rankings that hold only listed items
-    raise.
+    and Clarke assume 4.4 seconds for the summary of a document, and 7.8 seconds plus 0.018
+    per word if the document is opened, with a chance that depends on its relevance; this
+    metric assumes none of these numbers. An item takes 1 if there is no column or if its
+    entry is not above 0; a rank without an item takes 1, too. With the column, tied items
+    are read in one order, which a `key` draws for each list, and rankings that contain only
+    listed items raise.
 
     Args:
         k: Cutoff or cutoffs. Items below rank k count as not retrieved.
@@ -247,7 +247,7 @@ def _decay(step: Step, *, half_life: float, max_rank: int) -> jax.Array:
 
 @by_options
 def _decayed(ranks: jax.Array, *, half_life: float, max_rank: int) -> jax.Array:
-    """Returns V(r) if each item takes 1, for arrays of JAX or NumPy."""
+    """Returns V(r) if each item takes the time 1, for arrays of JAX or NumPy."""
     return 2.0 ** ((1 - ranks) / half_life) * (ranks <= max_rank).astype(ranks.dtype)
 
 

@@ -18,7 +18,8 @@ _EMBEDDINGS = "embeddings"
 def _unit_vectors(embeddings: jax.Array) -> jax.Array:
     """Returns vectors of length 1, with their squared lengths as one more feature.
 
-    Squared lengths are as computed: 0 for a vector of zeros, which stays unchanged.
+    A vector of zeros stays unchanged, so its squared length is 0. Squared lengths contain
+    the rounding errors of the vectors.
     """
     if embeddings.ndim != 2:
         raise ValueError(
@@ -42,11 +43,13 @@ def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.Per
     of pairs.
 
     Undefined (fewer than two items): 0. Reads the item column `embeddings`, `[num_items,
-    features]`; an embedding of zeros has the cosine 0 with all others. Rows in `columns=`
-    must hold unit vectors, with their squared lengths, 1 or 0, as one more feature.
+    features]`; an embedding of zeros has the cosine 0 with all other embeddings. Rows in
+    `columns=` must be unit vectors, with their squared lengths, 1 or 0, as one more
+    feature.
 
     Args:
-        k: Cutoff of at least 2, or a tuple of them. A ranking of counted places needs one.
+        k: A cutoff of at least 2, or a tuple of such cutoffs. A ranking of counted places
+            needs a cutoff.
 
     Raises:
         ValueError: if k is 1, which leaves no pair; if embeddings have another shape.
@@ -67,10 +70,10 @@ def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.Per
     """
     ks = ranking.cutoffs(k)
     if 1 in [cut for cut in ks if isinstance(cut, int)]:
-        raise ValueError(f"k is {k}; diversity is of pairs, pass k >= 2")
+        raise ValueError(f"k is {k}, but diversity needs pairs of items; pass k >= 2")
     # The chance that items i and j are both within k is the product of their chances,
-    # unless both are in the tie group that k cuts. If K of its t items are within k, an
-    # item has the chance K/t there, but a pair K(K − 1)/(t(t − 1)).
+    # unless both are in the tie group across k. If K of the group's t items are within k,
+    # an item of the group has the chance K/t, but a pair has K(K − 1)/(t(t − 1)).
     within = ranking.expected_sum(_vector, positions(), ks)
     own_squares = ranking.expected_sum(_squared_length, _squared_chance, ks)
     parted = ranking.expected_sum(_vector, _is_parted, ks)
@@ -97,7 +100,7 @@ def _vector(items: Items) -> jax.Array:
     if column.ndim != len(lists) + 1:
         raise ValueError(
             f"columns: {_EMBEDDINGS!r} has shape {column.shape} for items of shape "
-            f"{lists}; pass unit vectors and 1 behind each, [*lists, items, features + 1]"
+            f"{lists}; pass unit vectors, each followed by 1, [*lists, items, features + 1]"
         )
     return column
 
@@ -117,9 +120,9 @@ def _is_parted(place: Place, k: Cut) -> jax.Array:
 
 
 def _mean_excess(place: Place, k: Cut) -> jax.Array:
-    """Returns the chance of a pair of items less the product of both chances, over t.
+    """Returns (chance of a pair within k − product of its items' chances) / t.
 
-    It is 0 unless k cuts the tie group, which has t items.
+    This is 0 unless the tie group, of t items, reaches across k.
     """
     within, tied = place.within(k), place.tied
     pair_excess = ratio(within * (within - 1), tied * (tied - 1)) - (within / tied) ** 2

@@ -1,4 +1,4 @@
-"""Early recognition: whether relevant items are among the very first, as in screening.
+"""Metrics of early recognition, for virtual screening.
 
 Virtual screening ranks a library of molecules, a few of them active. Only the first percent
 of the library will be tested, so these metrics ask how much denser active molecules are
@@ -67,7 +67,7 @@ def enrichment_factor(
 def rie(
     ranking: Ranking, *, alpha: Number = 20.0, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:
-    """Robust initial enhancement: the exponential weight of active items against chance.
+    """Robust initial enhancement: the exponential weight of active items over chance.
 
     .. math:: RIE = (1/A · Σ_{active} e^{−α·r/n}) / (1/n · Σ_{r = 1}^n e^{−α·r/n})
 
@@ -79,7 +79,7 @@ def rie(
     arguments of `rank`.
 
     Args:
-        alpha: α, above 0: how early an item must rank to count.
+        alpha: α, above 0: the larger it is, the earlier an item must rank to count.
         relevance_threshold: Least label of an active item.
 
     Example:
@@ -161,9 +161,10 @@ def log_auc(
     active items and N decoys. On the logarithmic axis, false positive rates from 0.1 % to
     1 % count as much as rates from 1 % to 10 %. The value is the exact integral of the
     stepped curve from λ to 1. (Rules that join the points of the curve, by lines or by
-    trapezoids on the logarithmic axis, have the same value unless items tie: they join
-    the ends of a tie group, whereas this is the mean over the orders of the group.) Active
-    items without a rank add nothing. Under `relax`, d is a real number in this formula.
+    trapezoids on the logarithmic axis, have the same value unless items tie. These rules
+    join the first and last point of a tie group; this value is the mean over the orders of
+    the group.) Active items without a rank add nothing. Under `relax`, d is a real number
+    in this formula.
 
     Undefined (no active item in the pool, or no decoy): 0. Reads whole lists. Also
     accepts the arguments of `rank`.
@@ -206,12 +207,12 @@ def log_auc(
 def _early_worth(
     ranking: Ranking, alpha: Number, threshold: Number
 ) -> tuple[jax.Array, Callable[[jax.Array, jax.Array], jax.Array]]:
-    """Returns Σ e^(−α·(r − 1)/n) over active items, `[*lists, 1]`, and over ranks.
+    """Returns Σ e^(−α·(r − 1)/n) over active items, and a function for the sum over ranks.
 
-    The second result is a function of `above` and `number`, `[*lists]` each, that sums
-    over the ranks r = above + 1 … above + number. With r − 1 in place of r, the first rank
-    is worth 1 even if e^(−α/n) is too small for a float; this factor cancels from ratios
-    of the sums.
+    The first result is `[*lists, 1]`. The function takes `above` and `number`, `[*lists]`
+    each, and sums over the ranks r = above + 1 … above + number. With r − 1 instead of r,
+    the first rank counts 1 even if e^(−α/n) is too small for a float; this factor cancels
+    from ratios of the sums.
     """
     alpha, length = (
         inputs.positive("alpha", alpha),
@@ -244,10 +245,11 @@ def _exponentials(
 def _log_share_left(
     place: Place, k: Cut, num_decoys: jax.Array, *, min_fpr: float, max_rank: int
 ) -> jax.Array:
-    """Returns ln(1 / max(d/N, λ)) / ln(1/λ), the mean over the orders of a place.
+    """Returns ln(1 / max(d/N, λ)) / ln(1/λ), the mean over the orders of a tie group.
 
-    If m decoys tie with an active item, 0, 1, … or m of them are before it, with equal
-    probability. So its rank among the decoys, d + 1, is one of m + 1 ranks.
+    If m decoys tie with an active item, 0, 1, … or m of these decoys are before the item,
+    with equal probability. So the item's rank among the decoys, d + 1, is one of m + 1
+    ranks.
     """
     del k
     (hits_above,), (hits_tied,) = place.counted_above, place.counted_tied
@@ -273,5 +275,5 @@ def _soft_log_share_left(
 
 
 def _log_before(ranks: jax.Array) -> jax.Array:
-    """Returns the logarithm of the number of ranks before each, and 0 for the first."""
+    """Returns the logarithm of the number of ranks before each rank; 0 for the first."""
     return jnp.log(jnp.maximum(ranks - 1, 1))

@@ -1,11 +1,11 @@
 """Fairness of exposure: how close the exposure of groups of items is to a target.
 
 The column `groups`, `[*lists, items, groups]` numbers or bools, says how much of each item
-belongs to each group; see `attention_weighted_rank_fairness`. The exposure of a group is
-the sum of attention over ranks 1..k, each times the membership of the item there. Tied
-scores are a stochastic ranking: exposures are means over all orders of tied items, and each
-metric except `ndkl` is computed from these means. The result is not the mean of the metric
-over orders, but the fairness of showing every order equally often.
+belongs to each group; see `attention_weighted_rank_fairness`. The exposure of a group is a
+sum over ranks 1..k: the attention of each rank times the membership of the item at this
+rank. Tied scores are a stochastic ranking: exposures are means over all orders of tied
+items, and each metric except `ndkl` is computed from these means. The result is not the
+mean of the metric over orders, but the fairness of showing every order equally often.
 """
 
 import jax
@@ -42,21 +42,21 @@ def attention_weighted_rank_fairness(
 
     .. math:: AWRF@k = 1 − (KL(p ‖ m) + KL(t ‖ m)) / 2
 
-    p holds the groups' shares of the exposure at ranks 1..k, t the target shares of the
+    p is the groups' shares of the exposure at ranks 1..k, t the target shares of the
     groups, and m is (p + t) / 2. The subtracted term is the Jensen–Shannon divergence in
     nats (natural logarithm), not its root, so values reach from 1 − ln 2 = 0.307 to 1.
 
-    Undefined (no item of the pool belongs to a group, or the target is 0): 0. It is also 0
-    if no item at ranks 1..k belongs to a group. Tied items count with their expected
+    Undefined (no item of the pool belongs to a group, or the target is 0): 0. The value is
+    also 0 if no item at ranks 1..k belongs to a group. Tied items count with their expected
     exposure under every tie policy. Also accepts the arguments of `rank`. Reads the
     column `groups`, `[*lists, items, groups]`: how much of each item belongs to each group,
     0 or more, perhaps a fraction. NaN is unknown and counts as 0; numbers above 2^32 count
-    as 2^32. If items are known by id, pass it in `item_columns`.
+    as 2^32. If items are known by id, pass the column in `item_columns`.
 
     Args:
         k: Cutoff or cutoffs.
-        target: A share for each group, as a tuple; None, the groups' shares of the pool;
-            "relevant", their shares of the relevant items of the pool.
+        target: A tuple with a share for each group. None is the groups' shares of the
+            pool; "relevant" is their shares of the relevant items of the pool.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
         relevance_threshold: Least label of a relevant item, for the target "relevant".
 
@@ -107,9 +107,9 @@ def expected_exposure(
 
     .. math:: EE_L = |e − t|^2 = |e|^2 − 2 · e · t + |t|^2
 
-    e holds the exposures of the groups at ranks 1..k, and t their target exposures. The
-    names `ee` and `ee_l` stand for the loss, `ee_d` for the disparity e · e, and `ee_r` for
-    the relevance e · t. Lower is better, except for the relevance.
+    e is the exposures of the groups at ranks 1..k, and t their target exposures. The names
+    `ee` and `ee_l` are the loss, `ee_d` is the disparity e · e, and `ee_r` the relevance
+    e · t. Lower is better, except for the relevance.
 
     Undefined (no item of the pool belongs to a group): 0. Tied items count with their
     expected exposure under every tie policy. Also accepts the arguments of
@@ -118,10 +118,11 @@ def expected_exposure(
     Args:
         k: Cutoff or cutoffs.
         part: "loss", "disparity" or "relevance".
-        target: The target exposures. A tuple gives each group this share of the attention
-            of ranks 1..k; None, its mean membership in the pool, as a random order does;
-            "relevant", its exposure if relevant items come first and then all other items,
-            each part in random order.
+        target: The target exposures. A tuple gives each group its share of the attention
+            of ranks 1..k. None gives a group its mean membership in the pool as its share,
+            as a random order does. "relevant" gives it the exposure that it has if all
+            relevant items come first, in random order, and then all other items, in random
+            order.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
         relevance_threshold: Least label of a relevant item, for the target "relevant".
 
@@ -168,8 +169,8 @@ def ndkl(
 
     .. math:: NDKL@k = Σ_{r ≤ k} d(r) · KL(p_r ‖ t) / Σ_{r ≤ k} d(r)
 
-    p_r holds the groups' shares of the memberships at ranks 1..r, and t the target shares
-    of the groups; d(r) is the discount, and KL is in nats. Lower is better.
+    p_r is the groups' shares of the memberships at ranks 1..r, and t the target shares of
+    the groups; d(r) is the discount, and KL is in nats. Lower is better.
 
     Undefined (no item of the pool belongs to a group): 0. The divergence at rank r is 0
     if no item at ranks 1..r belongs to a group. Has no closed form over ties: reads one
@@ -178,8 +179,8 @@ def ndkl(
 
     Args:
         k: Cutoff or cutoffs.
-        target: A share above 0 for each group, as a tuple; None, the groups' shares of the
-            pool.
+        target: A tuple with a share above 0 for each group; None is the groups' shares of
+            the pool.
         discount_fn: Maps ranks 1, 2, … to multipliers.
 
     Example:
@@ -229,7 +230,7 @@ def _negative_entropy_at(
 
 
 def _share_through(place: Place) -> jax.Array:
-    """Returns the share of one group in all memberships of the ranks up to a place."""
+    """Returns the share of one group in all memberships, from rank 1 down to a place."""
     group_memberships, all_memberships = (
         above + tied
         for above, tied in zip(place.counted_above, place.counted_tied, strict=True)

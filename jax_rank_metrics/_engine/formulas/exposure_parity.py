@@ -1,4 +1,4 @@
-"""Parity of exposure: whether groups of items are shown equally, or as they deserve.
+"""Parity of exposure: the exposure of groups per item or per merit, compared.
 
 The column `groups`, `[*lists, items, groups]` numbers or bools, says how much of each item
 belongs to each group. Exposures are means over all orders of tied items, and each metric is
@@ -32,8 +32,8 @@ def exposure_parity(
 ) -> per_list.PerList:
     """Parity of exposure: the largest mean exposure of a group less the smallest.
 
-    The mean exposure of a group is its exposure at ranks 1..k over its size, the sum of
-    its memberships in the pool. Groups without items in the pool are left out.
+    The mean exposure of a group is its exposure at ranks 1..k divided by its size, which is
+    the sum of its memberships in the pool. Groups without items in the pool are left out.
 
     Undefined (fewer than two groups have items): 0. Tied items count with their expected
     exposure under every tie policy. Also accepts the arguments of `rank`. Reads
@@ -41,9 +41,9 @@ def exposure_parity(
 
     Args:
         k: Cutoff or cutoffs.
-        comparison: "difference", the largest less the smallest, which is fair at 0;
-            "ratio", the smallest over the largest, which is fair at 1. The ratio is 0 if
-            no group has any exposure.
+        comparison: "difference" is the largest less the smallest, and 0 is fair; "ratio" is
+            the smallest divided by the largest, and 1 is fair. The ratio is 0 if no group
+            has any exposure.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
 
     Example:
@@ -78,7 +78,7 @@ def disparate_treatment_ratio(
     gain_fn: Gain = gains.linear_gain,
     discount_fn: Discount = gains.log2_discount,
 ) -> per_list.PerList:
-    """Disparate treatment ratio: exposure per merit, the worst group over the best one.
+    """Disparate treatment ratio: the worst group's exposure per merit over the best's.
 
     The merit of a group is the sum of the gains of its items in the pool. A group is
     treated fairly if its share of the exposure equals its share of the merit; groups
@@ -123,7 +123,7 @@ def disparate_impact_ratio(
     gain_fn: Gain = gains.linear_gain,
     discount_fn: Discount = gains.log2_discount,
 ) -> per_list.PerList:
-    """Disparate impact ratio: clicks per merit, the worst group over the best one.
+    """Disparate impact ratio: the worst group's clicks per merit over the best group's.
 
     The clicks of an item are its attention times its gain, so the clicks of a group are its
     part of the DCG. The merit of a group is the sum of the gains of its items in the pool.

@@ -38,10 +38,10 @@ def hit_rate(
     Args:
         k: Cutoff or cutoffs.
         relevance_threshold: Least label of a relevant item.
-        rank: The value if the relevant item ties. None, its chance of a rank up to k.
-            "realistic", 1 if the mean of its ranks is at most k, else 0; see
+        rank: The value if the relevant item ties. None is its chance of a rank up to k.
+            "realistic" is 1 if the mean of its ranks is at most k, else 0; see
             `reciprocal_rank`.
-        at_least: How many relevant items ranks 1..k must hold. A list with fewer relevant
+        at_least: How many relevant items must be at ranks 1..k. A list with fewer relevant
             items has the value 0. To ask for all relevant items, see `full_recall`.
 
     Raises:
@@ -100,12 +100,12 @@ def reciprocal_rank(
     Args:
         k: Cutoff or cutoffs.
         relevance_threshold: Least label of a relevant item.
-        rank: How ties are read. None, the mean of 1 / rank over the orders of tied items.
-            "realistic", 1 over the mean rank of the relevant item, which is smaller: the
-            convention of link prediction, for lists with one relevant item. Lists with
-            several raise; inside `jax.jit`, which cannot check this, their first relevant
-            item is read. Under `ties="best"` and `"worst"` both choices agree, and give
-            the optimistic and the pessimistic rank.
+        rank: How ties are read. None is the mean of 1 / rank over the orders of tied items.
+            "realistic" is 1 divided by the mean rank of the relevant item, a smaller value:
+            the convention of link prediction, for lists with one relevant item. Lists with
+            several relevant items raise; inside `jax.jit`, which cannot check this, their
+            first relevant item is read. Under `ties="best"` and `"worst"`, None and
+            "realistic" agree, and give the optimistic and the pessimistic rank.
 
     Raises:
         ValueError: if `rank` is "realistic" and a list has several relevant items.
@@ -151,8 +151,8 @@ def first_relevant(
 ) -> tuple[jax.Array, jax.Array]:
     """Reads the rank of the first relevant item; see `ranking.expected_first` for results.
 
-    With `rank="realistic"` this is the mean rank of its tie group; lists with several
-    relevant items then raise, except inside `jax.jit`, where labels are not known.
+    With `rank="realistic"`, the mean rank of the item's tie group is read; lists with
+    several relevant items then raise, except inside `jax.jit`, where labels are not known.
 
     Args:
         ranking: The lists.

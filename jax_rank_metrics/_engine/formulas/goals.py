@@ -1,4 +1,4 @@
-"""C/W/L of a user with a goal: one who stops when it is met, or when it does not pay.
+"""C/W/L metrics of a user who stops at a goal, or when reading on does not pay.
 
 `cwl.py` explains the framework.
 """
@@ -50,7 +50,7 @@ def bejeweled_player_model(
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
     order of tied items, which a `key` draws for each list. Also accepts the arguments
-    of `rank`. Raises for rankings that hold only listed items. Reads the column
+    of `rank`. Raises for rankings that contain only listed items. Reads the column
     `costs`, `[*lists, items]`. An item costs 1 if there is no column or if its entry is
     not above 0; a rank without an item costs 1, too.
 
@@ -64,7 +64,7 @@ def bejeweled_player_model(
         median_gain: m, the gain of an item that moves neither T nor K.
         value: The quantity to return; see `inst`.
         max_label: If None, gains are binary. Otherwise they are label / max_label, clipped
-            at 1; a sum of gains within 1e-5 of the target meets it.
+            at 1; a sum of gains within 1e-5 of the target meets the target.
         max_rank: The last rank that can be read.
         relevance_threshold: Least label of a relevant item; not read with `max_label`.
 
@@ -144,7 +144,7 @@ def information_foraging(
 
     Undefined (nothing relevant in the pool): 0. Has no closed form over ties: reads one
     order of tied items, which a `key` draws for each list. Also accepts the arguments
-    of `rank`. Raises for rankings that hold only listed items. Reads the column
+    of `rank`. Raises for rankings that contain only listed items. Reads the column
     `costs`, as `bejeweled_player_model` does.
 
     Args:

@@ -26,19 +26,19 @@ def group_exposure(
 
     The state computes the groups' shares of all attention, and the parity, AWRF and
     exposure per merit of all lists together; see `GroupExposure`. Tied items count with
-    the mean over all their orders, unless the ranking has another tie policy, which then
-    decides. Inside `jax.shard_map`, pass the states to `all_reduce`.
+    the mean over all their orders, unless the ranking has another tie policy, which is then
+    followed. Inside `jax.shard_map`, pass the states to `all_reduce`.
 
     Args:
-        ranking: Made by `rank` and its kin with the column `groups`; see
+        ranking: A ranking with the column `groups`, from `rank` or another source; see
             `attention_weighted_rank_fairness`.
         k: One cutoff; None reads whole lists.
         gain_fn: Maps labels to gains, whose sum is the merit; they must not be negative.
         discount_fn: Maps ranks 1, 2, … to the attention that they get.
 
     Raises:
-        ValueError: if the ranking lacks the column, holds it for only some of the items, or
-            was cut above k.
+        ValueError: if the ranking lacks the column, has it for only some of the items, or
+            is less deep than k.
         TypeError: if `ranking` is not a ranking, or k is a tuple.
 
     >>> from jax_rank_metrics import rank

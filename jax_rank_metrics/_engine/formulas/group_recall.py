@@ -21,21 +21,22 @@ def group_recall(
     group: int = 0,
     relevance_threshold: Number = 1.0,
 ) -> per_list.PerList:
-    """Recall of a group: the share of its relevant items that ranks 1..k hold.
+    """Recall of a group: the share of the group's relevant items that are at ranks 1..k.
 
     .. math:: R_g@k = Σ_{i ≤ k} g_i · rel_i / Σ_i g_i · rel_i
 
     g_i is how much item i belongs to the group, perhaps a fraction; the second sum is over
-    the pool. It shows what the recall of all relevant items hides: with rarely seen items
-    as the group, it is the recall of the long tail.
+    the pool. The value shows what the recall of all relevant items hides: with rarely seen
+    items as the group, it is the recall of the long tail.
 
     Undefined (nothing relevant in the pool belongs to the group): 0. Also accepts the
     arguments of `rank`. Reads the column `groups`, `[*lists, items, groups]`: how much
-    each item belongs to each group. If items are known by id, pass it in `item_columns`.
+    each item belongs to each group. If items are known by id, pass the column in
+    `item_columns`.
 
     Args:
         k: Cutoff or cutoffs.
-        group: The index of the group, from 0. By name, `group_recall(group=1)@10`.
+        group: The index of the group, from 0. In a name: `group_recall(group=1)@10`.
         relevance_threshold: Least label of a relevant item.
 
     Raises:
@@ -74,7 +75,7 @@ def _relevant_in_group(items: Items, *, threshold: Number, group: int) -> jax.Ar
     shares = groups.memberships(items)
     if group >= shares.shape[-1]:
         raise ValueError(
-            f"group is {group}, but the column 'groups' has {shares.shape[-1]}; pass "
-            "one of them, from 0"
+            f"group is {group}, but the column 'groups' has {shares.shape[-1]} groups; "
+            "pass the index of one of them, from 0"
         )
     return shares[..., group] * is_relevant(threshold)(items).astype(shares.dtype)

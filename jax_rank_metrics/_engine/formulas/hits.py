@@ -1,4 +1,4 @@
-"""Relevant items among the first ranks: how many, and out of how many."""
+"""Numbers and shares of relevant items among the first ranks."""
 
 import jax
 import jax.numpy as jnp
@@ -41,8 +41,8 @@ def precision(
 
     Args:
         k: Cutoff or cutoffs.
-        denominator: "retrieved", min(k, n), as above; "k", the cutoff itself, even if the
-            list is shorter.
+        denominator: "retrieved" is min(k, n), as above; "k" is the cutoff itself, even if
+            the list is shorter.
         relevance_threshold: Least label of a relevant item.
 
     Example:
@@ -78,7 +78,7 @@ def recall(
     denominator: RecallDenominator = "relevant",
     relevance_threshold: Number = 1.0,
 ) -> PerList:
-    """Recall: the share of the relevant items of the pool that ranks 1..k hold.
+    """Recall: the share of the pool's relevant items that are at ranks 1..k.
 
     .. math:: R@k = hits@k / R
 
@@ -86,8 +86,8 @@ def recall(
 
     Args:
         k: Cutoff or cutoffs.
-        denominator: "relevant", R, the number of relevant items of the pool;
-            "attainable", min(k, R), so that 1 can be reached at every k; without a
+        denominator: "relevant" is R, the number of relevant items of the pool;
+            "attainable" is min(k, R), so that 1 can be reached at every k. Without a
             cutoff, k is the number of items retrieved.
         relevance_threshold: Least label of a relevant item.
 
@@ -115,7 +115,7 @@ def recall(
 def full_recall(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """Full recall: 1 if ranks 1..k hold every relevant item of the pool, else 0.
+    """Full recall: 1 if every relevant item of the pool is at ranks 1..k, else 0.
 
     It suits users who need all pieces of evidence at once, such as a model that answers a
     question from several passages. The mean is the share of lists whose `recall` is 1. If
@@ -147,7 +147,7 @@ def full_recall(
 def chance_of_hits(
     ranking: Ranking, needed: jax.Array, threshold: Number, k: Cutoffs
 ) -> PerList:
-    """Returns the chance that ranks 1..k hold `needed` relevant items, `[*lists]`."""
+    """Returns the chance of at least `needed`, `[*lists]`, relevant items at ranks 1..k."""
     if traced_data(ranking).is_soft:
         raise ValueError(ranked_items.NO_ORDER)
     hit, ks = is_relevant(threshold), ranking.cutoffs(k)
@@ -205,7 +205,7 @@ def f_score(
 def set_average_precision(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """Set average precision: precision times recall of everything that has a rank.
+    """Set average precision: precision times recall of all items that have a rank.
 
     .. math:: hits^2 / (n · R)
 
@@ -241,13 +241,13 @@ def utility(
     cost: Number = 1.0,
     relevance_threshold: Number = 1.0,
 ) -> PerList:
-    """Utility: the worth of the relevant items at ranks 1..k less the cost of the others.
+    """Utility: the worth of relevant items at ranks 1..k less the cost of other items.
 
     .. math:: worth · hits@k − cost · (min(k, n) − hits@k)
 
     n is the number of items that have a rank. The value may be negative.
 
-    Undefined (never): every list that exists has a value. Also accepts the
+    Undefined (no list): every list that exists has a value. Also accepts the
     arguments of `rank`.
 
     Args:
@@ -305,7 +305,7 @@ def r_precision(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerLi
 def fall_out(
     ranking: Ranking, *, k: Cutoffs = None, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """Fall-out: the share of the non-relevant items of the pool that ranks 1..k hold.
+    """Fall-out: the share of the pool's non-relevant items that are at ranks 1..k.
 
     .. math:: (min(k, n) − hits@k) / N
 

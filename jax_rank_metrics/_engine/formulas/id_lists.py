@@ -18,23 +18,23 @@ from jax_rank_metrics._engine.ranking.pools import ScoredPool
 from jax_rank_metrics._ground import arithmetic, inputs, meshes, pytrees, shards, types
 from jax_rank_metrics._values import per_list
 
-# How tied items are read: by whole tie groups, by the parts of tie groups that a ranking
-# holds, or in one order.
+# How tied items are read: by whole tie groups, by tie groups as far as a ranking contains
+# their items, or in one order.
 Ties = Literal["groups", "held groups", "order"]
 
 
 @pytrees.pytree("limit")
 class RankedItems:
-    """Items of lists in rank order, and where they tie.
+    """Items of lists in rank order, and their ties.
 
     Attributes:
         ids: `[*lists, ranks]` integers, at least one rank per list; negative at padding.
-        limit: The number of ranks that count, static. Later ranks only hold items that tie
-            with the last of them.
+        limit: The number of ranks that count, static. Later ranks contain only items that
+            tie with the item at rank `limit`.
         keys: `[*lists, ranks]` integers, equal for tied items; None if items are read in
             one order.
-        is_unknown: `[*lists]` bool, True for lists with a score that is NaN, or with a tie
-            group that is not known beyond their end; None if there is no such list.
+        is_unknown: `[*lists]` bool, True for lists with a score that is NaN, or whose last
+            tie group has further items that are not known; None if there is no such list.
     """
 
     ids: jax.Array
@@ -65,14 +65,14 @@ def ranked_items(
     ks: Sequence[int | None] = (),
     ties: Ties = "groups",
 ) -> tuple[RankedItems, jnp.dtype]:
-    """Reads items in rank order from an array or a ranking, and the dtype of values.
+    """Returns items in rank order, from an array or a ranking, and the dtype of values.
 
     Args:
         name: The argument, for error messages.
         ids: `[*lists, ranks]`, or a ranking of lists in rows.
         ks: Cutoffs that a ranking must reach.
-        ties: How tied items are read. With "groups", a ranking whose cut is within a tie
-            group is ordered anew, if it has its scores.
+        ties: How tied items are read. With "groups", a ranking that was cut within a tie
+            group is ordered again, if it has its scores.
 
     Raises:
         ValueError: if a ranking does not reach the cutoffs, has no order or is of packed
@@ -136,8 +136,8 @@ def _with_ties(
         return dataclasses.replace(items, ids=lists, keys=keys)
     if is_known:
         raise ValueError(
-            f"{name}: items tie across the cut of the ranking at {data.cut}, and the items "
-            "beyond are not known; rank deeper, or with ties='stable'"
+            f"{name}: items tie across the last rank of the ranking, {data.cut}, but the "
+            "items beyond this rank are not known; rank deeper, or with ties='stable'"
         )
     if items.is_unknown is not None:
         is_parted = is_parted | items.is_unknown

@@ -32,7 +32,7 @@ def bpref(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> PerLi
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`. Reads the bool column `judged`. Without it, every item counts
-    as judged; in rankings from places or relevant ids, only the items listed there do.
+    as judged; in rankings from places or relevant ids, only the listed items do.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -169,16 +169,16 @@ def residual(
     two values are no bounds. The same holds for `dcg` and `cg` if items have weights,
     because the mean weight depends on the labels. Ties are read as M reads them.
 
-    Undefined (never): every list that exists has a value. Also accepts the arguments of
-    `rank`. Reads the bool column `judged`. Rankings from relevant ids may omit it: items
-    that are not listed there are not judged. Raises for rankings that hold only listed
-    items, as `rank_places` makes them, because the places of unlisted items count too.
+    Undefined (no list): every list that exists has a value. Also accepts the arguments of
+    `rank`. Reads the bool column `judged`. Rankings from relevant ids may omit the column:
+    items that are not listed count as not judged. Raises for rankings that contain only
+    listed items, as from `rank_places`, because the ranks of unlisted items count too.
 
     Args:
         k: Cutoff or cutoffs of the metric.
-        of: The metric: its bare name, the function, or a `functools.partial` of it with
-            options. In the name of a residual, its options stand in parentheses:
-            "residual(of=rbp(p=0.5))@10".
+        of: The metric: its bare name, the function, or a `functools.partial` of the
+            function with options. In the name of a residual, write options of the metric
+            in parentheses: "residual(of=rbp(p=0.5))@10".
         max_label: The largest possible label.
 
     Raises:

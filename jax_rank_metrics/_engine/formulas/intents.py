@@ -32,14 +32,14 @@ def precision_ia(
 ) -> PerList:
     """Intent-aware precision: precision at k for each subtopic, averaged over subtopics.
 
-    For each subtopic of the pool, the items that have it are the relevant ones.
+    For each subtopic of the pool, the items with this subtopic count as relevant.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
     `rank`. Reads the column `subtopics`; see `alpha_dcg`.
 
     Args:
         k: Cutoff or cutoffs.
-        denominator: "retrieved", the number of items at ranks 1..k; "k", k itself.
+        denominator: "retrieved" is the number of items at ranks 1..k; "k" is k itself.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -64,8 +64,8 @@ def precision_ia(
 def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
     """Intent-aware average precision: average precision for each subtopic, averaged.
 
-    For each subtopic of the pool, the items that have it are the relevant ones, and their
-    number in the pool is the divisor of its average precision at every k.
+    For each subtopic of the pool, the items with this subtopic count as relevant. Their
+    number in the pool is the divisor of the subtopic's average precision at every k.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
     `rank`. Reads the column `subtopics`; see `alpha_dcg`.
@@ -95,7 +95,7 @@ def average_precision_ia(ranking: Ranking, *, k: Cutoffs = None) -> PerList:
 
 @metric(columns=("subtopics",), is_share=True)
 def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerList:
-    """Intent-aware ERR: reciprocal ranks over subtopics, each worth less when it recurs.
+    """Intent-aware ERR: reciprocal ranks over subtopics, less for each repeated subtopic.
 
     .. math::
 
@@ -112,7 +112,8 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
 
     Args:
         k: Cutoff or cutoffs.
-        alpha: α, the chance that a user stops at an item of the subtopic sought, 0 to 1.
+        alpha: α, from 0 to 1, the chance that a user stops at an item of the subtopic
+            sought.
 
     Example:
         >>> labels, scores = jnp.array([1, 1, 1]), jnp.array([0.9, 0.8, 0.7])
@@ -148,21 +149,21 @@ def err_ia(ranking: Ranking, *, k: Cutoffs = None, alpha: Number = 0.5) -> PerLi
 
 @by_options
 def _full_coverage(ranks: jax.Array, *, kept_share: float) -> jax.Array:
-    """Returns the worth of ranks for a subtopic that every item of the list has."""
+    """Returns what each rank adds for a subtopic that every item of the list has."""
     return arithmetic.power(kept_share, ranks - 1) / ranks
 
 
 def _full_coverage_sum(kept_share: float, k: int) -> float:
     """Sums `kept_share^(rank − 1) / rank` over ranks 1..k, in float64.
 
-    A cutoff may be far beyond the end of any list. So from some thousand ranks on, the sum
-    is replaced by the integral over the logarithm of the rank, with an error below 1e-8.
+    A cutoff may be far beyond the end of any list. So after `_LAST_ADDED_RANK`, an integral
+    over the logarithm of the rank replaces the sum, with an error below 1e-8.
     """
     base = np.float64(kept_share)
     ranks = np.arange(1, min(k, _LAST_ADDED_RANK) + 1)
     value = np.sum(base ** (ranks - 1) / ranks)
     if k > _LAST_ADDED_RANK:
-        # Each rank r stands for the interval from r − ½ to r + ½.
+        # The integral over the interval from r − ½ to r + ½ replaces the term of rank r.
         log_ranks = np.linspace(np.log(_LAST_ADDED_RANK + 0.5), np.log(k + 0.5), 10_001)
         value += np.trapezoid(base ** (np.exp(log_ranks) - 1), log_ranks)
     return float(value)

@@ -1,4 +1,4 @@
-"""Precision at depths that recall sets: at recall levels, and at multiples of R."""
+"""Precision at recall levels, and at multiples of the number of relevant items."""
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +41,7 @@ def interpolated_precision(
 
     Args:
         recall_levels: A level ℓ from 0 to 1, or a tuple of levels, which adds a last axis
-            to the values, as a tuple of cutoffs does. By name, `iprec@0.1,0.5`.
+            to the values, as a tuple of cutoffs does. In a name: `iprec@0.1,0.5`.
         relevance_threshold: Least label of a relevant item.
 
     Example:
@@ -99,14 +99,14 @@ def precision_at_multiples(
 
     .. math:: hits@r / r, r = ⌊m · R + 0.9⌋
 
-    It is R-precision at the multiple 1, and 0 if r is 0.
+    At the multiple 1 the value is R-precision. If r is 0, the value is 0.
 
     Undefined (nothing relevant in the pool): 0. Reads whole lists. Also accepts the
     arguments of `rank`.
 
     Args:
-        multiples: A positive number m, or a tuple of them, which adds a last axis to the
-            values, as a tuple of cutoffs does. By name,
+        multiples: A positive number m, or a tuple of such numbers, which adds a last axis
+            to the values, as a tuple of cutoffs does. In a name:
             `precision_at_multiples@0.5,2`.
         relevance_threshold: Least label of a relevant item.
 
@@ -145,7 +145,7 @@ def _precision_at_recall(
     num_relevant = ranking.num_relevant(threshold)
 
     def precision(place: Place, hits_needed: jax.Array) -> jax.Array:
-        # The maximum is at a relevant item, since precision falls between two of them.
+        # The maximum is at a relevant item: between relevant items, precision falls.
         hits = place.counted_above[0] + 1
         return jnp.where(hits >= hits_needed, hits / (place.above + 1), 0)
 
@@ -157,10 +157,10 @@ def _precision_at_recall(
 def _share_of(
     ranking: Ranking, share: float, num_relevant: jax.Array, offset: float
 ) -> jax.Array:
-    """Returns ⌊share·R + offset⌋ of the numbers R of relevant items, `[*lists]` floats.
+    """Returns ⌊share·R + offset⌋ for the numbers R of relevant items, `[*lists]` floats.
 
-    In float32, 0.7·5 + 0.5 may be below 4, so a table over R is computed in float64. An R
-    beyond the table is computed in its own dtype.
+    In float32, 0.7·5 + 0.5 may be below 4, so a table over R is computed in float64. For an
+    R beyond the table, the result is computed in the dtype of R.
     """
     pool = data_of(ranking).pool
     # Every relevant item has a slot of the pool, so R is at most the number of slots.

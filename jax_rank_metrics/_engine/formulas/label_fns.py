@@ -1,15 +1,16 @@
-"""Functions that formulas over labels share.
+"""Functions that formulas of labels share.
 
 A metric of labels is built in three steps:
 
 1. *The worth of an item*, a function of `Items`: `is_relevant(threshold)`,
-   `gain_of(ranking, gain_fn)`, `is_judged`, or a function of the metric's own. Metrics of
-   one call that pass equal functions to the same verb share its result, so decorate a
-   function that depends on options with `by_options`: equal options then give equal
-   functions.
-2. *A verb of the ranking* that sums it over ranks, usually `ranking.expected_sum(…)`.
-   `weighted_sum` is the same for metrics whose terms are weighted by item weights (cg,
-   dcg, average precision). `scaled` keeps sums of gains finite, for ratios such as ndcg.
+   `gain_of(ranking, gain_fn)`, `is_judged`, or a function of the metric's own. If metrics
+   of one call pass equal functions to a method of the ranking, they share its result. So
+   decorate a function that depends on options with `by_options`: equal options then give
+   equal functions.
+2. *A method of the ranking* that sums the worth over ranks, usually
+   `ranking.expected_sum(…)`. `weighted_sum` is the same for metrics whose terms are
+   weighted by item weights (cg, dcg, average precision). `scaled` keeps sums of gains
+   finite, for ratios such as ndcg.
 3. *The result per list*: `per_list_if_relevant(…)` if the metric is undefined for lists
    without relevant items; `per_list_where(…)` if the metric has no threshold and says
    itself for which lists it is defined; `ranking.per_list(…)` for everything else.
@@ -102,7 +103,7 @@ def is_judged(items: Items) -> jax.Array:
 
 
 def check_judged(ranking: Ranking) -> None:
-    """Refuses lists with retrieved items that must be unjudged, if no column says which.
+    """Refuses lists with retrieved items that must be unjudged, without the column.
 
     Without the column `judged`, every item counts as judged. But if a list retrieved more
     items with the label 0 than its pool holds, some of them were not judged. This can only
@@ -127,7 +128,7 @@ def _is_zero(items: Items) -> jax.Array:
 
 
 def is_pooled(items: Items) -> jax.Array:
-    """Reads the column `pooled`, items drawn for judging; without it, all items were."""
+    """Reads the column `pooled`: items drawn for judging; all items without the column."""
     return _read_flag(items, "pooled")
 
 
@@ -176,16 +177,16 @@ def weighted_sum(
 
     w is the weight of the item, and w̄ the mean weight of the items of the pool, each
     counted `item_fn` times: for average precision, the mean weight of the relevant items.
-    A list of equal weights therefore has its unweighted value. Without item weights this
-    is `expected_sum` itself.
+    If all weights of a list are equal, its value is therefore the unweighted value. Without
+    item weights this is `expected_sum` itself.
 
     Args:
         ranking: The lists.
         item_fn: Maps items to the amounts that are summed.
         place_fn: `place_fn(place, k)`, the multiplier of a place within the ranks up to k.
         ks: Cutoffs.
-        counted_fns: Functions of items whose sums above and within each tie group
-            `place_fn` reads.
+        counted_fns: Functions of items. `place_fn` reads their sums above and within each
+            tie group.
 
     Returns:
         `[*lists, len(ks)]`.
@@ -200,7 +201,7 @@ def weighted_sum(
 
 
 def last_rank(place: Place, k: Cut) -> jax.Array:
-    """Returns the last rank of a place."""
+    """Returns the last rank of the tie group of a place."""
     del k
     return jnp.add(place.above, place.tied)
 

@@ -88,10 +88,10 @@ def _precision(place: Place, k: Cut) -> jax.Array:
 
 @metric(ties="own", lower_is_better=True)
 def coverage_error(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
-    """Coverage error: the rank down to which a list holds all its ranked relevant items.
+    """Coverage error: the rank of the last relevant item.
 
-    It is the number of items that score at least as high as the last relevant one; items
-    that tie with it count, under every tie policy. Lower is better.
+    It is the number of items that score at least as high as the last relevant item that has
+    a rank; items that tie with this item count, under every tie policy. Lower is better.
 
     Undefined (no relevant item has a rank): 0. Reads whole lists. Also accepts the
     arguments of `rank`.

@@ -23,15 +23,15 @@ def neighbor_recall(
 
     .. math:: (1 / k) · Σ_{i ∈ A} [d_i ≤ d_k + ε · |d_k|]
 
-    A holds the first k items that a search returned, and d_k is the distance of the true
-    k-th neighbour: an item is near enough within (1 + ε) · d_k. An item exactly as far
-    away as the k-th neighbour therefore counts, too, because an exact search may return
-    either of them. A query with only n < k neighbours, such as a query with a filter, is
-    measured at n.
+    A is the first k items that a search returned, and d_k is the distance of the true k-th
+    neighbour: an item is near enough within (1 + ε) · d_k. An item exactly as far away as
+    the k-th neighbour therefore counts, too, because an exact search may return this item
+    or the k-th neighbour. A query with only n < k neighbours, such as a query with a
+    filter, is measured at n.
 
     Pass distances between the original vectors, not the approximations of a compressed
-    index, and round both sides in the same way, because the comparison is exact. If they
-    were computed in two ways, pass an `epsilon` of some 1e-6.
+    index, and round both arguments in the same way, because the comparison is exact. If
+    distances were computed in two ways, pass an `epsilon` of some 1e-6.
 
     Undefined (no true neighbour): 0. Every query has the weight 1.
 
@@ -40,7 +40,7 @@ def neighbor_recall(
             nearest first; inf or NaN is padding. For similarities, pass their negatives.
         true_distances: `[*lists, neighbours]`, the distances of at least the k nearest
             neighbours, ascending; inf or NaN after the last.
-        k: Number of neighbours, or several; None is all that `true_distances` holds.
+        k: Number of neighbours, or a tuple of numbers; None is all of `true_distances`.
         epsilon: The share by which an item may be farther than the k-th neighbour. A new
             number does not compile again.
         ids: `[*lists, returned]` integers, the items that were returned; negative ids are
@@ -48,7 +48,7 @@ def neighbor_recall(
             that no item was returned twice, which distances alone do not tell.
 
     Raises:
-        ValueError: if k is more than `true_distances` holds, if true distances do not
+        ValueError: if `true_distances` has fewer than k distances, if true distances do not
             ascend, if `epsilon` is negative, or if shapes do not agree. Inside `jax.jit`,
             the order is not checked.
         TypeError: if distances are not numbers, or ids are not integers.
@@ -78,7 +78,7 @@ def neighbor_recall(
         if cutoff is not None and cutoff > nearest.shape[-1]:
             raise ValueError(
                 f"k is {cutoff}, but true_distances has shape {nearest.shape}; pass at "
-                "least k distances per list, inf where there are no more neighbours"
+                "least k distances per list, with inf after the last neighbour"
             )
     _check_ascending(nearest)
     if ids is not None:

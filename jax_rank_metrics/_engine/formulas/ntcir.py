@@ -49,7 +49,7 @@ def q_measure(
     Args:
         k: Cutoff or cutoffs.
         beta: β, how much cumulated gain counts beside precision, at least 0.
-        denominator: The divisor of the sum: "relevant", R; "attainable", min(k, R), so
+        denominator: The divisor of the sum: "relevant" is R; "attainable" is min(k, R), so
             that 1 can be reached at every k. Without a cutoff, k is the number of items
             retrieved.
         gain_fn: Maps labels of relevant items to gains, which must not be negative; other
@@ -88,7 +88,7 @@ def p_plus(
     gain_fn: types.Gain = gains.linear_gain,
     relevance_threshold: types.Number = 1.0,
 ) -> PerList:
-    """P+: the mean blended ratio of the relevant items down to the best one.
+    """P+: the mean blended ratio of the relevant items down to the best of them.
 
     .. math::
 
@@ -199,17 +199,17 @@ def _blended(
     hit: ItemFn,
     gain_fn: types.Gain,
 ) -> tuple[ItemFn, Callable[[Place, types.Cut], jax.Array]]:
-    """Returns a function of items for `counting`, and one of places: the blended ratio.
+    """Returns a function of items for `counting`, and a function of places, the ratio.
 
-    The first returns 1 + β · gain for relevant items; its sum down to a rank is the
-    numerator of the ratio at this rank. The ratio is 0 beyond k. Numerators and
+    The function of items returns 1 + β · gain for relevant items; its sum down to a rank is
+    the numerator of the ratio at this rank. The ratio is 0 beyond k. Numerators and
     denominators are scaled, so that large gains stay finite.
 
     Args:
         ranking: The lists, in one definite order.
         ks: Cutoffs.
         beta: β.
-        hit: A function of items that is True for relevant ones.
+        hit: A function of items that is True for relevant items.
         gain_fn: Maps labels of relevant items to gains.
     """
     gain = _gain_if(label_fns.gain_of(ranking, gain_fn), hit)

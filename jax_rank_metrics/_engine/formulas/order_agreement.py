@@ -32,8 +32,8 @@ def ordered_pair_accuracy(
     arguments of `rank`.
 
     Args:
-        weighting: "list", the number of pairs of a list does not change its weight in the
-            mean; "pairs", it multiplies the weight.
+        weighting: If "pairs", the weight of a list in the mean is multiplied by its number
+            of pairs; if "list", it is not.
 
     Example:
         >>> labels, scores = jnp.array([1, 0, 2]), jnp.array([0.9, 0.8, 0.7])
@@ -114,7 +114,7 @@ def _share_before(
 def _weight_share_before(
     place: Place, k: Cut, nonrelevant_weight: jax.Array, *, tie_cost: float
 ) -> jax.Array:
-    """Returns the share of the weight of the non-relevant items before a relevant one."""
+    """Returns the share of the weight of non-relevant items before a relevant item."""
     del k
     (weight_above,), (weight_tied,) = place.counted_above, place.counted_tied
     return arithmetic.ratio(weight_above + tie_cost * weight_tied, nonrelevant_weight)
@@ -159,8 +159,8 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     `undefined` is. `list_weights`, or the mean weight of the relevant items, multiply n_u.
     Weights of items multiply pairs, as in `roc_auc`.
 
-    Undefined (nothing relevant, or nothing else, has a rank): 0, of weight 0. Reads whole
-    lists. Also accepts the arguments of `rank`.
+    Undefined (nothing relevant, or nothing else, has a rank): 0, with the weight 0. Reads
+    whole lists. Also accepts the arguments of `rank`.
 
     Args:
         relevance_threshold: Least label of a relevant item.
@@ -204,8 +204,8 @@ def tau(ranking: Ranking) -> PerList:
     .. math:: τ = (C − D) / √(P_s · P_l)
 
     C pairs are in order and D pairs in the opposite order; pairs that tie by score or by
-    label are in neither. P_s pairs have different scores, and P_l pairs different labels.
-    From −1 to 1.
+    label count in neither number. P_s pairs have different scores, and P_l pairs different
+    labels. Values are from −1 to 1.
 
     Undefined (fewer than two items, or all tied by score or by label): 0. Reads whole
     lists, of items that have a rank; raises for rankings that hold only relevant items.
@@ -234,7 +234,7 @@ def tau(ranking: Ranking) -> PerList:
 def rho(ranking: Ranking) -> PerList:
     """Spearman's rho of scores and labels: the correlation of their ranks.
 
-    Tied items share the mean of their ranks. From −1 to 1.
+    Tied items share the mean of their ranks. Values are from −1 to 1.
 
     Undefined (fewer than two items, or all tied by score or by label): 0. Reads whole
     lists, of items that have a rank; raises for rankings that hold only relevant items.

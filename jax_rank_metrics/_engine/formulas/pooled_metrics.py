@@ -32,16 +32,16 @@ def pooled_roc_auc(
 
     It is the share of all pairs of a positive and a negative item in which the positive
     item has the higher score, even if the two are in different lists; ties count ½. Click
-    models report it beside `gauc`, the mean over lists. A model can raise it by knowing
-    which users click often, although this changes the order of no list.
+    models report this value beside `gauc`, the mean over lists. A model can raise it by
+    knowing which users click often, although this changes the order of no list.
 
     Items are counted by the leading `bits` of their scores, as float32, so the memory and
     the time of a merge do not depend on the number of items. `compute` counts pairs within
-    a bin as ties, and `bounds` is an interval that holds the value of the exact scores.
-    For ten million sigmoids of normal logits, 16 bits are within 7e-6 of it, with bounds of
-    ±1.8e-3; 20 bits are within 3e-8, with bounds of ±1.2e-4. Crowded scores, such as
-    sigmoids near 1, share few bins, so that 16 bits may err by 1e-4: pass logits, or more
-    bits.
+    a bin as ties, and `bounds` is an interval that contains the value of the exact scores.
+    For ten million sigmoids of normal logits, 16 bits give this value within 7e-6, with
+    bounds of ±1.8e-3; 20 bits give it within 3e-8, with bounds of ±1.2e-4. Crowded scores,
+    such as sigmoids near 1, share few bins, so that 16 bits may err by 1e-4: pass logits,
+    or more bits.
 
     All arguments may be sharded over Auto or Explicit mesh axes. Inside `jax.shard_map`,
     pass the states to `all_reduce`. A call takes up to 2³¹ − 1 items.
@@ -94,11 +94,11 @@ def pooled_average_precision(
     area under the ROC curve does.
 
     Counts, memory and bounds are as in `pooled_roc_auc`. `compute` is the mean over all
-    orders of the items of a bin, and `bounds` is an interval that holds the
+    orders of the items of a bin, and `bounds` is an interval that contains the
     `average_precision` of the exact scores, which is a mean over the orders of ties, too.
 
     Args:
-        labels: See `pooled_roc_auc`, as for all arguments.
+        labels: See `pooled_roc_auc`.
         scores: See `pooled_roc_auc`.
         mask: See `pooled_roc_auc`.
         bits: See `pooled_roc_auc`.
@@ -152,7 +152,7 @@ def _pooled(
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _sums(arrays: tuple[RawItems, jax.Array], bits: int, threshold: float) -> FloatPair:
-    """Sums both classes by bin; every device sums the items that it holds."""
+    """Sums both classes per bin; every device sums its own items."""
     cut = shards.cut_of(arrays[1].ndim - 1, per_item=arrays)
     if cut is None:
         return _sums_of_part(*arrays, bits, threshold)

@@ -54,7 +54,7 @@ def popularity(
     the logarithm of the sum over the catalogue.
 
     Args:
-        k: Cutoff or cutoffs. A ranking of counted places needs one, at most its own.
+        k: Cutoff or cutoffs. A ranking of counted places needs a cutoff, at most its own k.
         log: If True, the mean is of natural logarithms of counts.
 
     Raises:
@@ -102,8 +102,8 @@ def novelty(
 
     Undefined (a list without items): 0. Reads the item column `counts`, `[num_items]`, as
     `popularity` does: how often each item was seen in training; by users, how many users
-    have seen it. An item that was never seen counts as if it had been seen once, without a
-    change to the sum: it is as novel as the rarest items, so no list is infinitely novel.
+    have seen it. An item that was never seen counts as if it had been seen once, but the
+    sum stays: the item is as novel as the rarest items, so no list is infinitely novel.
 
     Args:
         k: Cutoff or cutoffs; see `popularity`.
@@ -143,8 +143,8 @@ def novelty(
     inputs.option("by", by, NoveltyCount)
     if (by == "users") != (num_users is not None):
         raise ValueError(
-            f"by {by!r} got num_users={num_users}; pass the number of users with "
-            "by='users', and only there"
+            f"by is {by!r}, but num_users is {num_users}; pass num_users with by='users', "
+            "and leave it out otherwise"
         )
     if num_users is not None:
         num_users = inputs.positive_integer("num_users", num_users)
@@ -177,7 +177,7 @@ def _mean_within(
 
 @by_options
 def _number(items: Items, *, index: int) -> jax.Array:
-    """Returns one of the three numbers of each item: the count or one of the logarithms."""
+    """Returns one of the three numbers of each item: the count, or a logarithm."""
     column = items.columns[COUNTS]
     if column.shape != (*items.exists.shape, 3):
         raise ValueError(

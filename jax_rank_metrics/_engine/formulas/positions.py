@@ -33,17 +33,17 @@ def average_precision(
     .. math:: AP@k = (1 / R) · Σ_{r ≤ k} rel_r · P@r
 
     rel_r is 1 if the item at rank r is relevant, else 0. R is the number of relevant items
-    of the pool; one that has no rank up to k contributes 0. Weights of items multiply the
-    terms of the sum, relative to the mean weight of relevant items.
+    of the pool, so relevant items without a rank up to k lower the value. Weights of items
+    multiply the terms of the sum, relative to the mean weight of relevant items.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
     Args:
         k: Cutoff or cutoffs.
-        denominator: The divisor of the sum. "relevant", R; "attainable", min(k, R);
-            "hits", the number of relevant items at ranks 1..k (the value is 0 if there
-            are none); "k", the cutoff itself. Without a cutoff, k is the number of items
-            retrieved. "hits" has no closed form over ties.
+        denominator: The divisor of the sum. "relevant" is R; "attainable" is min(k, R);
+            "hits" is the number of relevant items at ranks 1..k (the value is 0 if there
+            is no such item); "k" is the cutoff itself. Without a cutoff, k is the number of
+            items retrieved. "hits" has no closed form over ties.
         relevance_threshold: Least label of a relevant item.
 
     Example:
@@ -78,9 +78,9 @@ def _precision_at(
     """Returns the expected precision at the rank of a relevant item, 0 beyond k.
 
     Use it as `expected_sum(item_fn, precision_at, ks, counting=(item_fn,))` with a function
-    `item_fn` that is True for relevant items. Without ties, a relevant item at rank 3 is
-    worth 2/3 if one item above it is relevant; an item in a tie group is worth its mean
-    over the orders of the group.
+    `item_fn` that is True for relevant items. Without ties, a relevant item at rank 3 has
+    the precision 2/3 if one item above it is relevant; for an item in a tie group, the
+    result is the mean over the orders of the group.
     """
     # Let q be the share of relevant items among the rest of the tie group. If j items of
     # the group stand before this item, j·q of them are relevant on average. At its rank,
@@ -103,7 +103,7 @@ def map_at_r(ranking: Ranking, *, relevance_threshold: types.Number = 1.0) -> Pe
 
     .. math:: MAP@R = (1 / R) · Σ_{r ≤ R} rel_r · P@r
 
-    It is 1 only if the first R ranks hold all relevant items. R-precision counts the hits
+    It is 1 only if all relevant items are at the first R ranks. R-precision counts the hits
     at these ranks; MAP@R counts each hit by the precision at its rank, so that early hits
     count more. Weights of items multiply the terms, as in `average_precision`.
 

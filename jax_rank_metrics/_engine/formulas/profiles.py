@@ -1,6 +1,6 @@
 """Profiles: how a list differs from the history of its user.
 
-A profile holds the items of a user's history, such as the items seen in training.
+A profile is the items of a user's history, such as the items seen in training.
 """
 
 import jax
@@ -32,10 +32,10 @@ def popularity_lift(
     for all users, and `by(groups, …)` for each group.
 
     Undefined (a list or a profile without items, or a profile with counts of 0): 0. With
-    `ratio_of_means` its weight is 0 too. Reads no labels. The items of profiles are `seen`
-    of `evaluate_users`, or `profile_ids` of `rank_ids` and its kin, in which a repeated id
-    counts again. Reads the column `counts` of `item_columns`, `[num_items]`: how often each
-    item was seen in training, or its share.
+    `ratio_of_means`, the weight of such a list is 0 too. Reads no labels. The items of
+    profiles are `seen` of `evaluate_users`, or `profile_ids` of `rank_ids` and similar
+    functions, in which a repeated id counts again. Reads the column `counts` of
+    `item_columns`, `[num_items]`: how often each item was seen in training, or its share.
 
     Args:
         k: Cutoff or cutoffs.
@@ -93,7 +93,7 @@ def _count(items: Items) -> jax.Array:
 
 
 def _shares_of_genres(genres: jax.Array) -> jax.Array:
-    """Divides each item between its genres; an item without any belongs to none."""
+    """Divides each item between its genres; all shares are 0 for an item without genres."""
     genres = jnp.where(genres > 0, genres, 0)
     axes = tuple(range(1, genres.ndim))
     return arithmetic.ratio(genres, jnp.sum(genres, axes, keepdims=True))
@@ -116,17 +116,18 @@ def miscalibration(
 
     .. math:: KL(p || (1 − α)·q + α·p) = Σ_g p_g · ln(p_g / ((1 − α)·q_g + α·p_g))
 
-    p is the distribution of genres over the profile, and q that over the first k items of
-    the list. An item with several genres is divided between them. If a user watched seven
-    romances and three action films, a calibrated list shows both in this proportion, and
-    its value is 0. Lower values are better. The largest possible value is ln(1/α), 4.6
-    by default, if the list has no genre of the profile.
+    p is the distribution of genres over the profile, and q the distribution over the first
+    k items of the list. An item with several genres is divided between them. If a user
+    watched seven romances and three action films, a calibrated list shows both genres in
+    this proportion, and its value is 0. Lower values are better. The largest possible value
+    is ln(1/α), 4.6 by default, if the list has no genre of the profile.
 
-    Reads items that tie in one order. Undefined (no item of the list or of the profile has
-    a genre): 0. If only later items have a genre, the value at k is ln(1/α); if the ranking
-    was cut, any item of the pool may be a later one. Reads no labels. The items of profiles
-    are `seen` of `evaluate_users`, or `profile_ids` of `rank_ids` and its kin, whose
-    `profile_weights` weigh each item, such as by how recently it was played.
+    Reads tied items in one order. Undefined (no item of the list or of the profile has a
+    genre): 0. If only items after rank k have a genre, the value at k is ln(1/α); if the
+    ranking was cut, every item of the pool counts as possibly after rank k. Reads no
+    labels. The items of profiles are `seen` of `evaluate_users`, or `profile_ids` of
+    `rank_ids` and similar functions, with `profile_weights` as the weights of their items,
+    such as how recently each was played.
 
     Reads the column `genres` of `item_columns`, `[num_items, genres]`: how much of each
     item belongs to each genre, as bools, or as numbers that are divided by their sum.
@@ -135,8 +136,8 @@ def miscalibration(
 
     Args:
         k: Cutoff or cutoffs.
-        discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, which weigh the items
-            of the list, such as `reciprocal_discount`. None weighs all ranks equally.
+        discount_fn: Maps ranks 1, 2, … to multipliers of at least 0, the weights of the
+            items of the list, such as `reciprocal_discount`. None weighs all ranks equally.
         alpha: The share of p in the distribution that p is compared with, between 0 and 1,
             so that the logarithm stays finite. Each new number compiles again.
 

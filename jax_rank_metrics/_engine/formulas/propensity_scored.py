@@ -1,9 +1,9 @@
 """Extreme classification: labels that are seldom observed count for more.
 
 The column `propensities`, `[*lists, items]`, says how likely it is that a label (an item
-of a list) is observed if it is relevant. `label_propensities` computes it from training
-data. A relevant item is worth 1 / propensity, so that the observed occurrences of a rare
-label make up for the missing ones.
+of a list) is observed if it is relevant. `label_propensities` computes the column from
+training data. A relevant item adds 1 / propensity, so that the observed occurrences of a
+rare label make up for the occurrences that were not observed.
 """
 
 import math
@@ -23,7 +23,7 @@ from jax_rank_metrics._values import per_list
 # The constants a and b that Jain et al. fitted to data sets.
 _SETTINGS = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
 
-# With fewer, ln N is below 1, and propensities would be above 1.
+# With fewer points, ln N is below 1, and propensities would be above 1.
 _MIN_POINTS = 3
 
 # Propensities are probabilities, but rounding may push them a little above 1.
@@ -47,7 +47,7 @@ def label_propensities(
     and pass it as the column `propensities`.
 
     Args:
-        counts: `[num_items]`, n_l; any other shape is kept.
+        counts: `[num_items]`, n_l; or an array of any other shape.
         num_points: N, the number of training points, at least 3; static.
         setting: The published constants: "wikipedia" is a = 0.5, b = 0.4; "amazon" is
             a = 0.6, b = 2.6; "default" is a = 0.55, b = 1.5, for all other data.
@@ -62,7 +62,7 @@ def label_propensities(
         TypeError: if an argument is not a number of the kind described.
         ValueError: if there are fewer than 3 points, if the setting is unknown, if a or b
             is not above 0, or if a count is negative, NaN or above `num_points`. Counts in
-            a JAX array are not read.
+            a JAX array are not checked.
 
     Example:
         >>> rare, frequent = label_propensities([1, 10_000], num_points=100_000)
@@ -123,7 +123,7 @@ def propensity_scored_precision(
 
     Undefined (nothing relevant in the pool): 0; such a list weighs 0. Also accepts the
     arguments of `rank`. Reads the column `propensities`, `[*lists, items]`: see
-    `label_propensities`. Items whose propensity is not above 0 are worth 0, so rankings
+    `label_propensities`. Items whose propensity is not above 0 add nothing, so rankings
     from ids need only the propensities of relevant items. A relevant item with a
     propensity above 1 raises, because this is no probability; inside `jax.jit`, which
     cannot check this, the propensity counts as 1.

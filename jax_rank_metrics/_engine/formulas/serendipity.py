@@ -50,11 +50,11 @@ def serendipity(
     The sum is over the n items up to rank k, and N is the number of items of the catalogue.
     The fraction (N + 1 − r)/N is 1 at the first rank and falls from rank to rank.
     π_r = (N + 1 − s_r)/N is the same fraction at the item's rank by popularity s_r; items
-    with equal counts share a rank. It stands for a recommender that shows everybody the
-    popular items, and is 0 for an item that was never seen. A relevant item thus counts by
-    how much higher it ranks than its popularity would put it.
+    with equal counts share a rank. π_r is thus the fraction in a list that shows everybody
+    the popular items, and 0 for an item that was never seen. A relevant item counts by how
+    much higher it ranks than its popularity would put it.
 
-    Reads items that tie in one order. Undefined (nothing is listed or nothing is relevant):
+    Reads tied items in one order. Undefined (nothing is listed or nothing is relevant):
     0. Also accepts the arguments of `rank`. Reads the column `counts` of `item_columns`,
     `[num_items]`: how often each item was seen in training. Rows of `columns`,
     `[*lists, items, 2]`, must hold s and N.
@@ -95,7 +95,7 @@ def serendipity(
 
 def _lead(place: places.Place, k: types.Cut) -> jax.Array:
     """Returns how much higher an item ranks than its popularity would put it, over N."""
-    by_popularity, num_items = place.counted_tied  # of the item alone, in one order
+    by_popularity, num_items = place.counted_tied  # nothing ties: of the item alone
     lead = jnp.maximum(by_popularity - (place.above + 1), 0)
     return place.within(k) * arithmetic.ratio(lead, num_items)
 

@@ -41,7 +41,7 @@ def has_subtopic(items: Items) -> jax.Array:
             f"columns: 'subtopics' has shape {column.shape} for items of shape {lists}; "
             "pass one entry for each item and subtopic, [*lists, items, topics]"
         )
-    is_known = column == column  # False for NaN: it is unknown whether the item has it
+    is_known = column == column  # False for NaN, which means unknown
     return column.astype(bool) & is_known & items.exists[..., None]
 
 
@@ -94,11 +94,11 @@ def alpha_ndcg(
     alpha: Number = 0.5,
     discount_fn: Discount = gains.log2_discount,
 ) -> per_list.PerList:
-    """α-nDCG: α-DCG over the α-DCG of the greedy order of the pool, both cut at k.
+    """α-nDCG: α-DCG@k divided by the α-DCG@k of the greedy order of the pool.
 
-    Rank by rank, the greedy order takes the item that gains most there, and the item with
-    the lowest index if several gain the same. It may not be the best order, so values
-    above 1 are possible. It takes time k·items·topics.
+    Rank by rank, the greedy order takes the item that gains most at this rank; of items
+    that gain the same, it takes the item with the lowest index. The greedy order may not be
+    the best order, so values above 1 are possible. It takes time k·items·topics.
 
     Undefined (no item of the pool has a subtopic): 0. Also accepts the arguments of
     `rank`. Reads the column `subtopics`; see `alpha_dcg`.

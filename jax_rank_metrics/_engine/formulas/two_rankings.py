@@ -1,4 +1,4 @@
-"""Two rankings: how much they have in common, and whether in the same order.
+"""Comparison of two rankings: their common ids, and the order of these ids.
 
 Nothing here reads labels. Both rankings are matched by their ids in one sort, which takes
 time in proportion to ranks·log(ranks), and memory in proportion to ranks.
@@ -97,7 +97,7 @@ class ItemsInBoth:
     def places(self) -> list[tuple[jax.Array, jax.Array]]:
         """Returns the places of items in each list, as `RankedItems.places` does."""
         matched, (first, second) = self.matched, self.lists
-        # In lists that tie, the slot of an item is its rank less 1.
+        # In lists with ties, the slot of an item is its rank less 1.
         slot = jnp.maximum(matched.second_ranks - 1, 0)
         above, last = matched.second_ranks - 1, matched.second_ranks
         if second.keys is not None:
@@ -153,7 +153,8 @@ def rank_biased_overlap(first: Ids, second: Ids, p: types.Number = 0.9) -> PerLi
         + Σ_{s < d ≤ l} X_s · (d − s) / (s · d) · p^d)
         + ((X_l − X_s) / l + X_s / s) · p^l
 
-    with s ≤ l the lengths of the lists, and X_d the number of items in both down to d.
+    with s ≤ l the lengths of the lists, and X_d the number of items that are in both lists
+    down to depth d.
 
     If items of a `Ranking` tie, the value is the mean over the orders of the tied items of
     both lists, which Corsi and Urbano call RBO^a. A list with ties therefore has a value
@@ -165,7 +166,7 @@ def rank_biased_overlap(first: Ids, second: Ids, p: types.Number = 0.9) -> PerLi
         first: `[*lists, ranks]` integers, ids in rank order; negative ids are padding.
             Padding and repeated ids leave the list, and later ids move up. Or lists or a
             dict of ids on both sides, as for `rank_ids`, in which only −1 is padding. Or a
-            `Ranking`, whose `items` and ties are read down to its cut.
+            `Ranking`, whose `items` and ties are read down to its depth.
         second: The same for another system. It may have another number of ranks.
         p: Probability of continuing to the next rank, between 0 and 1: the first ten
             ranks have 86 % of the weight at 0.9, 98 % at 0.8. A new p does not compile
@@ -198,13 +199,13 @@ def overlap(first: Ids, second: Ids, k: types.RankCutoffs = None) -> PerList:
 
     .. math:: |A ∩ B| / min(k, |A|, |B|)
 
-    A and B are the first k distinct ids of each list. The value is 1 if the shorter list
-    is within the other, however short it is. It is therefore not the recall of nearest
-    neighbours: a list that repeats a single right id has an overlap of 1. The recall
-    divides by the number of true neighbours. For ids, use `recall` of `rank_ids`; for
-    distances, use `neighbor_recall`, which also counts items as near as the k-th
-    neighbour. If items of a `Ranking` tie, the value is the mean over their orders; see
-    `rank_biased_overlap`.
+    A and B are the first k distinct ids of each list. The value is 1 if the other list
+    contains all ids of the shorter list, however short this list is. It is therefore not
+    the recall of nearest neighbours, which divides by the number of true neighbours: a list
+    that repeats a single right id has an overlap of 1. For recall by ids, use `recall` of
+    `rank_ids`; for recall by distances, use `neighbor_recall`, which also counts items as
+    near as the k-th neighbour. If items of a `Ranking` tie, the value is the mean over
+    their orders; see `rank_biased_overlap`.
 
     Undefined (a list without ids): 0. Every list has the weight 1.
 
@@ -299,17 +300,17 @@ def _rank_biased(
 def _mean_common(pair: ItemsInBoth, dtype: jnp.dtype) -> jax.Array:
     """Counts the ids that are in both lists down to each depth, `[*lists, depths]`.
 
-    If items tie, it is the mean over their orders. A depth cuts at most one tie group of
-    each list, and holds a share of its items. The ids in a group that is cut, in one list
-    or in both, are counted and then multiplied by these shares. So counts are exact, and
-    products that depend on depth are never summed.
+    If items tie, the count is the mean over their orders. A depth cuts at most one tie
+    group of each list, and contains a share of the group's items. The ids in a group that
+    is cut, in one list or in both, are counted and then multiplied by these shares. So
+    counts are exact, and products that depend on depth are never summed.
     """
     size, is_common = max(items.limit for items in pair.lists), pair.matched.in_both
     places, lengths = pair.places(), [length[..., None] for length in pair.lengths]
     shape = (1,) * (lengths[0].ndim - 1) + (size,)
     depth = jnp.arange(1, size + 1, dtype=jnp.int32).reshape(shape)
-    # For each list: the first depth that counts an item, the first that no longer does, and
-    # the share of the item that counts.
+    # For each list, spans of depths: the first depth that counts an item, the first depth
+    # that no longer counts it, and the share of the item that counts.
     spans: list[list[tuple[jax.Array, jax.Array, jax.Array | int]]] = []
     for items, (above, last), length in zip(pair.lists, places, lengths, strict=True):
         is_common = is_common & (above < length)
@@ -392,9 +393,10 @@ def kendall_tau(first: Ids, second: Ids, variant: types.TauVariant = "a") -> Per
     Args:
         first: Ids or a `Ranking`; see `rank_biased_overlap`.
         second: The same for another system.
-        variant: "a", as above; "b", the surplus of pairs in order over the geometric mean
-            of the numbers of pairs that do not tie in each list. This is 1 if both lists
-            have the same order and the same ties. Without ties, both variants agree.
+        variant: "a" is the formula above; "b" is the surplus of pairs in order, divided by
+            the geometric mean of the numbers of pairs that do not tie in each list. "b" is
+            1 if both lists have the same order and the same ties. Without ties, both
+            variants agree.
 
     Raises:
         ValueError: as `rank_biased_overlap`; if items tie across the cut of a ranking,

@@ -28,7 +28,7 @@ def rank_biased_precision(
     .. math:: RBP@k = (1 − p) · Σ_{r ≤ k} p^{r − 1} · rel_r
 
     The user continues from each rank to the next with the probability p, and rel_r is the
-    relevance of the item at rank r. Even a perfect list is worth less than 1.
+    relevance of the item at rank r. Even a perfect list has a value below 1.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
@@ -78,7 +78,7 @@ def expected_reciprocal_rank(
 
     Args:
         k: Cutoff or cutoffs.
-        max_label: The largest possible label; larger labels count as this one.
+        max_label: The largest possible label; larger labels count as this label.
         normalized: If True, the value is divided by the value of the best order of the
             pool.
 
