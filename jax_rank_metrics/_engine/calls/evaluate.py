@@ -32,8 +32,8 @@ def evaluate(
 
     Lists are ranked to the deepest cutoff of the metrics that read ranks. If one of these
     metrics has no cutoff, all items are sorted, which takes many times as long as a top-k.
-    Hit rate and reciprocal rank count items, with or without a cutoff: if there is no other
-    metric, nothing is sorted.
+    Hit rate and reciprocal rank are computed by counting, with or without a cutoff: if
+    there is no other metric, nothing is sorted.
 
     Args:
         metrics: Names such as "ndcg@10", "map" or "recall(rel=2)@1,5", including

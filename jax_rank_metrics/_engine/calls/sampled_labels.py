@@ -55,14 +55,14 @@ def sampled_labels(
     leave in an expected value has the variance `label_variance / draws`. For metrics that
     are linear in gains, which `jrm.metric(linear=True)` declares (precision, dcg, rbp, …),
     both results are exact, and nothing is drawn: an item adds p · worth(1) +
-    (1 − p) · worth(0), with its worths for the labels 1 and 0. Such a metric is assumed to
-    be undefined at most for labels that are all 0.
+    (1 − p) · worth(0), and worth(y) is what the item adds with the label y. Such a metric
+    is assumed to be undefined at most for labels that are all 0.
 
-    `label_variance` is the variance that uncertain labels give the value of each list. They
-    give the mean of the n given lists the variance Σ label_variance / n². This variance is
-    larger if labels err together, such as the labels of a judge who misreads a query,
-    because they are then not independent. The standard error of `lists.mean()` is another
-    number: the error of sampling lists.
+    `label_variance` is the variance of each list's value that uncertain labels cause. In
+    the mean of the n given lists, uncertain labels cause the variance
+    Σ label_variance / n². This variance is larger if labels err together, such as the
+    labels of a judge who misreads a query, because such labels are not independent. The
+    standard error of `lists.mean()` is another number: the error of sampling lists.
 
     Autodiff sees the result as a constant, also with respect to the probabilities: a loss
     that trains the model behind the probabilities needs another estimate.

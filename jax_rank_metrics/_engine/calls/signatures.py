@@ -230,7 +230,7 @@ def from_signature(text: str) -> functools.partial[mean.Mean]:
         typed.append(f"{option}={choice}")
     bound = binding.parse(f"{head}({','.join(typed)}){at}{cutoffs}")
     _check_options(bound)
-    if inputs.MAX_INT32 in _cutoffs(bound):  # all larger cutoffs became this one
+    if inputs.MAX_INT32 in _cutoffs(bound):  # this number means all larger cutoffs, too
         raise ValueError(f"k is {cutoffs}; pass ranks below {inputs.MAX_INT32}")
     # Write the signature again and compare, because a choice may have been lost, such as a
     # choice that only other definitions have.

@@ -165,8 +165,8 @@ def residual(
 
     It exists for metrics that are linear in gains: `rbp`, `insq`, `dcg`, `cg`,
     `precision`, `num_relevant_retrieved`, and metrics of `jrm.metric(linear=True)`. In all
-    other metrics, such as ndcg, judging an item changes the worth of other items, so the
-    two values are no bounds. The same holds for `dcg` and `cg` if items have weights,
+    other metrics, such as ndcg, judging an item changes what other items add, so the two
+    values are no bounds. The same holds for `dcg` and `cg` if items have weights,
     because the mean weight depends on the labels. Ties are read as M reads them.
 
     Undefined (no list): every list that exists has a value. Also accepts the arguments of

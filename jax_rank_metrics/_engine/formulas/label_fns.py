@@ -103,7 +103,7 @@ def is_judged(items: Items) -> jax.Array:
 
 
 def check_judged(ranking: Ranking) -> None:
-    """Refuses lists with retrieved items that must be unjudged, without the column.
+    """Refuses lists that retrieved unjudged items, if the column `judged` is missing.
 
     Without the column `judged`, every item counts as judged. But if a list retrieved more
     items with the label 0 than its pool holds, some of them were not judged. This can only
@@ -128,7 +128,7 @@ def _is_zero(items: Items) -> jax.Array:
 
 
 def is_pooled(items: Items) -> jax.Array:
-    """Reads the column `pooled`: items drawn for judging; all items without the column."""
+    """Reads the column `pooled`, the items drawn for judging; without it, all items."""
     return _read_flag(items, "pooled")
 
 

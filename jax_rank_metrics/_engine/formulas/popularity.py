@@ -102,8 +102,8 @@ def novelty(
 
     Undefined (a list without items): 0. Reads the item column `counts`, `[num_items]`, as
     `popularity` does: how often each item was seen in training; by users, how many users
-    have seen it. An item that was never seen counts as if it had been seen once, but the
-    sum stays: the item is as novel as the rarest items, so no list is infinitely novel.
+    have seen it. An item that was never seen counts as if it had been seen once, but does
+    not change the sum: it is as novel as the rarest items, so no list is infinitely novel.
 
     Args:
         k: Cutoff or cutoffs; see `popularity`.

@@ -334,8 +334,8 @@ def metric(
         linear: True if the value of a list is a sum over its items, in which each item adds
             a function of its label times a factor that depends on its rank, and the
             divisor of the sum depends on no label. `residual` takes such metrics.
-        item_columns: Further columns that the formula reads, of properties of an item, such
-            as its price: calls pass them in `item_columns=` if items are known by id, and
+        item_columns: Further columns that the formula reads, with properties of items, such
+            as a price: calls pass them in `item_columns=` if items are known by id, and
             otherwise in `columns=`. A catalogue knows the columns of unlisted items only
             by their total, so functions of items must be linear in them; this is tested,
             and a function that is not linear raises. A dict maps names to functions that
@@ -423,7 +423,7 @@ def metric(
 
 
 def _are_same(old: Any, new: Any) -> bool:
-    """True if the new function equals the old one, or replaces it on purpose.
+    """True if the new function does the same as the old one, or replaces it on purpose.
 
     A function at module level is replaced on purpose, as when a notebook cell runs again.
     """

@@ -133,7 +133,7 @@ class Catalog:
 
     @property
     def lists_of(self) -> tuple[str, jax.Array | jax.ShapeDtypeStruct]:
-        """The name, for messages, of an array `[*lists, x]`; and the array or its type."""
+        """The name of an array `[*lists, x]`, for messages; and the array, or its type."""
         if self.has_scores:
             return "scores", self.queries
         # Queries of a user's function may have any trailing axes; its scores have one.
@@ -217,7 +217,7 @@ class Catalog:
             )
             exists = jnp.broadcast_to(exists, scores.shape)
             if is_lost is not None:
-                # Test this while `exists` has only masks: masked items are not lost.
+                # Test this before labels remove items: masked items do not count as lost.
                 loses_items = jnp.any(exists & is_lost, axis=-1)
             exists = exists & has_rank
             length = arithmetic.count(exists)

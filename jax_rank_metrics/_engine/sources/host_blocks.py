@@ -113,7 +113,7 @@ class HostBlocks:
                     yield Part(part, np.ones(size, bool), num_read - size)
                     part = self._empty(size)  # the device may still read the old array
         if filled := num_read % size:
-            # Halve the size, so that other catalogues reuse programs: there are few sizes.
+            # Halve the size if the rest fits: with few sizes, catalogues share programs.
             while size > block_size and size // 2 >= filled:
                 size //= 2
             # Padding is scored too, and memory that was not written may hold NaN.

@@ -32,7 +32,7 @@ _prepared: dict[str, dict[str, Prepare]] = {}
 
 
 def register(name: str, prepare: Prepare, metric: str) -> str:
-    """Registers that `prepare` prepares the column `name`; returns the result's key."""
+    """Registers a function that prepares the column `name`; returns the result's key."""
     known = _prepared.setdefault(name, {})
     for key, function in known.items():
         if function == prepare:
@@ -102,7 +102,7 @@ class ItemColumn:
             first_id: The id of the first item. This device must hold all of the items.
         """
         size = is_counted.shape[-1]
-        # Fill with 0, because the host's last block may reach beyond the catalogue.
+        # Fill with 0, because the last block that the host reads may reach beyond the items.
         ids = first_id - self._start + lax.iota(jnp.int32, size)
         rows = self.values.at[ids].get(mode="fill", fill_value=0)
         # Multiply, because a gather would write out the rows of every list.
@@ -119,7 +119,7 @@ def made_of(
     columns: Mapping[str, jax.Array],
     prepared_by: Iterable[tuple[str, str]] | None = None,
 ) -> dict[str, jax.Array]:
-    """Returns a dict of arrays: each column by its name, each prepared column by its key.
+    """Returns arrays: each column under its name, each prepared column under its key.
 
     Args:
         columns: A dict from names to columns `[num_items, …]`.
@@ -141,7 +141,7 @@ def read(
     items_axis: types.AxisNames | None = None,
     num_items: int | None = None,
 ) -> dict[str, ItemColumn]:
-    """Returns a dict of `ItemColumn`s: columns by name, prepared columns by key.
+    """Returns `ItemColumn`s: each column under its name, each prepared one under its key.
 
     Args:
         columns: A dict from names to columns `[num_items, …]`.

@@ -76,8 +76,8 @@ class StreamedPool(pools.Pool):
     """A pool that finds first stops by streaming its catalogue twice.
 
     A stop is an item for which a metric's `stop_fn` is true, such as a relevant item. The
-    first pass finds the stop with the highest score, and how many other stops tie with it.
-    The second pass counts the items that rank above this stop.
+    first pass finds the first stop, and how many other stops tie with it. The second pass
+    counts the items that rank above the first stop.
     """
 
     catalog: Catalog

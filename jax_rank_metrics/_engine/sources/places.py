@@ -52,8 +52,8 @@ def rank_places(
             itself included; 1 if nothing ties with it.
         mask: `[*lists, judged]` bool, or None.
         num_retrieved: `[*lists]` integers, how many items have a rank, judged or not.
-            A number below the number of listed items with a rank raises; inside `jax.jit`,
-            where it cannot raise, the latter number counts instead.
+            If it is below the number of listed items with a rank, this raises; inside
+            `jax.jit`, which cannot raise, the number of these items counts instead.
         retrieved: `[*lists, judged]` bool, or None for all. False is an item that was
             judged but has no rank; its `above` and `tied` are not read.
         columns: A dict from column names to arrays `[*lists, judged, …]`; see `rank`. All

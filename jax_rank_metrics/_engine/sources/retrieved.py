@@ -48,10 +48,9 @@ def rank_retrieved(
             labels that are negative or NaN) leaves the ranking, and later items move up.
         mask: `[*lists, retrieved]` bool, or None.
         weights: As for `rank`; item weights need `pool_weights` if a pool is given.
-        pool_labels: `[*lists, pool]`, the labels of all judged items in any order,
-            including the retrieved ones; None if only retrieved items were judged. A pool
-            that lacks retrieved items cannot raise inside `jax.jit`, and then recall may
-            exceed 1.
+        pool_labels: `[*lists, pool]`, the labels of all judged items, retrieved or not, in
+            any order; None if only retrieved items were judged. Inside `jax.jit`, a pool
+            that lacks retrieved items cannot raise, so recall may exceed 1.
         pool_mask: `[*lists, pool]` bool, or None.
         pool_weights: `[*lists, pool]`, or None.
         num_relevant: `[*lists]` integers, how many relevant items each list has, retrieved
@@ -277,8 +276,8 @@ def rank_ids(
     with the same queries on both sides; the ranking has the order of `retrieved_ids`. In
     lists only −1 is padding, and any other integer is an id, such as a hash of 64 bits. If
     an id is a string, below −1 or at least 2⁶³, all ids are compared as strings, and
-    `items` of the ranking holds their numbers, in the order of first appearance. `join`
-    reads these forms too, and remarks on queries and ids that never match.
+    `items` of the ranking holds numbers, counted in the order in which ids first appear.
+    `join` reads these forms too, and remarks on queries and ids that never match.
 
     Args:
         retrieved_ids: `[*lists, retrieved]` integers in rank order. In arrays, ids below 0
@@ -286,8 +285,8 @@ def rank_ids(
             relevant at its first rank only.
         relevant_ids: `[*lists, relevant]` integers, distinct within a list; ids below 0
             are padding. Inside `jax.jit`, a repeated id counts where it occurs first.
-            Sets may replace lists, and so may a dict `{query: {id: label}}`. Pass None for
-            metrics that read no labels.
+            May also be sets instead of lists, or a dict `{query: {id: label}}`. Pass None
+            for metrics that read no labels.
         relevant_labels: The same shape, the labels of the relevant ids; None is 1 for
             all. Retrieved ids that are not among the relevant ones have the label 0.
         list_weights: `[*lists]`, or None.
@@ -343,7 +342,7 @@ def rank_ids(
             raise ValueError(
                 "item_columns has rows 0, 1, …, but ids are hashes or names; pass its "
                 "columns as dicts or Series keyed by id; or number all ids with jrm.pack, "
-                "and pass these numbers as ids"
+                "and pass these numbers as ids, with the rows in this order"
             )
         if query_ids is not None:
             list_weights = inputs.weights_of_lists(list_weights, query_ids, "queries")
