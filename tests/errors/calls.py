@@ -255,7 +255,7 @@ CASES = {
     "number shape": (ValueError, "num_relevant .*(3,).*one number per list", lambda: RETRIEVED(num_relevant=np.ones(3, np.float32)), traced(lambda: RETRIEVED(num_relevant=np.ones(2, np.float32)))),
     "weights without pool's": (ValueError, "pool_weights is None; pass both", lambda: RETRIEVED(weights=Y, pool_labels=Y), traced(lambda: (RETRIEVED(weights=Y, pool_labels=Y, pool_weights=Y), RETRIEVED(pool_labels=Y)))),
     "pool's weights alone": (ValueError, "pool_weights is given; pass both", lambda: RETRIEVED(pool_labels=Y, pool_weights=Y), traced(lambda: (RETRIEVED(weights=Y, pool_labels=Y, pool_weights=Y), RETRIEVED(pool_labels=Y)))),
-    "weights with number": (ValueError, "num_relevant says nothing of the weights", lambda: RETRIEVED(weights=Y, num_relevant=np.ones(2, np.float32)), traced(lambda: RETRIEVED(weights=Y, pool_labels=Y, pool_weights=Y))),
+    "weights with number": (ValueError, "weights is per item, but num_relevant does not tell the weights of items", lambda: RETRIEVED(weights=Y, num_relevant=np.ones(2, np.float32)), traced(lambda: RETRIEVED(weights=Y, pool_labels=Y, pool_weights=Y))),
     "ndcg of a number": (ValueError, "pool_labels is None.*pass pool_labels", lambda: jrm.ndcg.of(jax.eval_shape(lambda: RETRIEVED(num_relevant=np.ones(2, np.float32)))), traced(lambda: jrm.ndcg.of(RETRIEVED(pool_labels=Y)))),
     # relevant ids that repeat
     "ids of a catalogue": (ValueError, "relevant_ids holds 0 more than once in list 0; pass each id", lambda: CATALOG(), traced(lambda: CATALOG(relevant_ids=[[0, -1, -1], [1, 0, -1]]))),

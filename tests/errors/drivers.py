@@ -344,7 +344,7 @@ CASES = {
     "one id for each query": (TypeError, "relevant of query 0 is 2.*ids[:, None]", lambda: queries(relevant=[2, 0]), lambda: queries(relevant=np.array([2, 0])[:, None])),
     "a similarity's kind": (ValueError, "similarity is 3; pass a function", lambda: queries(similarity=3), lambda: queries(similarity=products)),
     "a similarity's shape": (ValueError, "similarity gives .* return scores of shape (2, 3)", lambda: queries(similarity=lambda queries, items: queries @ items.T @ items), lambda: queries(similarity=products)),
-    "hamming of floats": (TypeError, "queries: dtype is float32; pass packed", lambda: queries(similarity="hamming"), lambda: queries(queries=np.packbits(QUERY > 0, axis=-1), items=np.packbits(ITEM > 3, axis=-1), similarity="hamming")),
+    "hamming of floats": (TypeError, 'queries: dtype is float32, but similarity "hamming" compares bits; pass packed bits', lambda: queries(similarity="hamming"), lambda: queries(queries=np.packbits(QUERY > 0, axis=-1), items=np.packbits(ITEM > 3, axis=-1), similarity="hamming")),
     "items of other dims": (ValueError, "items has shape (3, 2)", lambda: queries(items=BITS), lambda: [queries(items=ITEM), queries(items=BITS, similarity=lambda queries, items: queries[:, :2] @ jnp.float32(items).T)]),
     "several vectors of a query": (ValueError, "queries has shape (2, 2, 4) and items has shape (3, 4); pass [queries, dims]", lambda: queries(queries=np.ones((2, 2, 4))), lambda: [queries(), queries(queries=jrm.Tokens(np.ones((2, 2, 4))), items=jrm.Tokens(ITEM[:, None]), similarity="maxsim")]),
     "a vector for all queries": (ValueError, "queries has shape (4,) and items has shape (3, 4); pass [queries, dims]", lambda: queries(queries=np.ones(4)), lambda: queries(queries=np.ones(4)[None], relevant=[[0]])),
@@ -379,7 +379,7 @@ CASES = {
     "blocks of no item": (ValueError, "items has no item", lambda: queries(metrics="mrr", items=[ITEM[:0]], k=1), lambda: queries(metrics="mrr", items=[ITEM[:0], ITEM], k=1)),
     "a function of no block": (ValueError, "items has no item", lambda: queries(metrics="mrr", items=lambda: iter(()), k=1), lambda: queries(metrics="mrr", items=lambda: iter((ITEM,)), k=1)),
     "a function of a number": (TypeError, "function that returned 3; return", lambda: queries(items=lambda: 3), lambda: queries(items=lambda: iter(BLOCKS))),
-    "a function of numbers": (TypeError, "the block 3; pass", lambda: queries(items=lambda: [3]), lambda: queries(items=lambda: BLOCKS)),
+    "a function of numbers": (TypeError, "the block 3, which has no axis of items; pass arrays", lambda: queries(items=lambda: [3]), lambda: queries(items=lambda: BLOCKS)),
     "candidates of blocks": (ValueError, "candidates is given", lambda: queries(items=BLOCKS, candidates=[[0], [1]]), lambda: queries(items=np.concatenate(BLOCKS), candidates=[[0], [1]])),
     **{
         f"{name} cut by items_axis": (ValueError, "items come in blocks; pass a memory-mapped", lambda items=items: over_devices("items_axis", items=items()), lambda items=items: [over_devices("items_axis", items=memory_mapped(ITEM)), over_devices("queries_axis", items=items())])

@@ -102,7 +102,7 @@ class ItemColumn:
             first_id: The id of the first item. This device must hold all of the items.
         """
         size = is_counted.shape[-1]
-        # Fill with 0, because the last block that the host reads may reach beyond the items.
+        # Fill with 0, because the last block that the host reads may end in padding.
         ids = first_id - self._start + lax.iota(jnp.int32, size)
         rows = self.values.at[ids].get(mode="fill", fill_value=0)
         # Multiply, because a gather would write out the rows of every list.

@@ -180,7 +180,7 @@ class Stream(NamedTuple):
         length, padding = jnp.zeros(lists, jnp.int32), self.no_candidates(shape)
         exists = padding.items.exists
         is_float = jnp.issubdtype(self.dtype, jnp.floating)
-        # First ranks and counted places tell if a score is NaN, so look if there are neither.
+        # First ranks and counted places tell if a score is NaN; look if neither exist.
         looks_for_nan = depth is None and is_float and catalog.attributes is not None
         some_lack_ranks = catalog.retrieved is not None or catalog.skips_inf
         totals = item_columns.no_totals(catalog.relevant.item_columns, lists)
