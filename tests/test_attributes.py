@@ -87,7 +87,9 @@ def test_numbers_in_several_blocks(wrap, rng):
         ranking = jrm.rank_catalog(queries, items, relevant, k=2, block_size=16)
         return jrm.cg.of(ranking, k=2)
 
-    with pytest.raises(ValueError, match="float32 labels, but items in .* at least .*, 48"):
+    with pytest.raises(
+        ValueError, match="float32 labels, but items in .* at least .*, 48"
+    ):
         wrap(measure)(queries)
     call = functools.partial(jrm.evaluate_embeddings, "ndcg@10", queries)
     expected = jrm.ndcg.of(jrm.rank(labels, queries @ items.T), k=10).values

@@ -38,8 +38,8 @@ def hit_rate(
     Args:
         k: Cutoff or cutoffs.
         relevance_threshold: Least label of a relevant item.
-        rank: The value if the relevant item ties. None is its chance of a rank up to k.
-            "realistic" is 1 if the mean of its ranks is at most k, else 0; see
+        rank: The value if the relevant item ties. None is the item's chance of a rank up to
+            k. "realistic" is 1 if the mean of the item's ranks is at most k, else 0; see
             `reciprocal_rank`.
         at_least: How many relevant items must be at ranks 1..k. A list with fewer relevant
             items has the value 0. To ask for all relevant items, see `full_recall`.

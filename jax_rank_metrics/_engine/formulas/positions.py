@@ -33,8 +33,8 @@ def average_precision(
     .. math:: AP@k = (1 / R) · Σ_{r ≤ k} rel_r · P@r
 
     rel_r is 1 if the item at rank r is relevant, else 0. R is the number of relevant items
-    of the pool, so relevant items without a rank up to k lower the value. Weights of items
-    multiply the terms of the sum, relative to the mean weight of relevant items.
+    of the pool; a relevant item without a rank up to k adds 0. Weights of items multiply
+    the terms of the sum, relative to the mean weight of relevant items.
 
     Undefined (nothing relevant in the pool): 0. Also accepts the arguments of `rank`.
 
