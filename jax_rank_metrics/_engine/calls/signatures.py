@@ -174,7 +174,7 @@ def signature(
         if option not in _CHOICES:
             raise ValueError(
                 f"{option} is no choice of rankings, means or files; pass one of "
-                f"{', '.join(_CHOICES)}, and write options of {metric.spec.name} into its "
+                f"{', '.join(_CHOICES)}, or write options of {metric.spec.name} into its "
                 "name, as in 'recall(rel=2)@10'"
             )
         words = _CHOICES[option].split()
