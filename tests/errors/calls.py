@@ -107,7 +107,7 @@ CASES = {
     # shapes
     "scores shape": (ValueError, "scores .*(2, 4).*labels .*(2, 3).*equal shape", lambda: jrm.ndcg(Y, np.zeros((2, 4), np.float32)), traced(lambda: jrm.ndcg(Y, S))),
     "scores broadcast": (ValueError, "scores .*(1, 3).*nothing is broadcast", lambda: jrm.ndcg(Y, S[:1]), traced(lambda: jrm.ndcg(Y, np.broadcast_to(S[:1], Y.shape)))),
-    "labels scalar": (ValueError, "labels has shape ().*at least one axis", lambda: jrm.ndcg(1.0, 1.0), traced(lambda: jrm.ndcg([1.0], [1.0]))),
+    "labels scalar": (ValueError, "labels has shape (); pass an array with an axis of items", lambda: jrm.ndcg(1.0, 1.0), traced(lambda: jrm.ndcg([1.0], [1.0]))),
     "mask shape": (ValueError, "mask .*(3,).*labels .*(2, 3)", lambda: NDCG(np.ones(3, bool)), traced(lambda: NDCG(np.broadcast_to(np.ones(3, bool), Y.shape)))),
     "weights shape": (ValueError, "weights .*(3,).*(2,) (one per list).*(2, 3) (one per item)", lambda: NDCG(weights=np.ones(3, np.float32)), traced(lambda: (NDCG(weights=2.0), NDCG(weights=Y[:, 0]), NDCG(weights=Y)))),
     "list_weights rank": (ValueError, "list_weights .*(2, 3).*one number per list.*(2,)", lambda: NDCG(list_weights=Y), traced(lambda: NDCG(list_weights=Y[:, 0]))),
@@ -274,7 +274,7 @@ CASES = {
     "list_weights of packed lists": (ValueError, "list_weights .*(2,).*shape (2, 4)", lambda: NDCG(list_weights=np.ones(2, np.float32), segment_ids=IDS, num_segments=4), traced(lambda: NDCG(list_weights=np.ones((2, 4), np.float32), segment_ids=IDS, num_segments=4))),
     # items over devices
     "items axis outside": (ValueError, "items_axis is 'model', which is not a mesh axis in this context.*jax.shard_map", lambda: NDCG(items_axis="model", k=1), lambda: over_items(lambda y: jrm.ndcg(y, y, items_axis="model", k=1))),
-    "items axis type": (TypeError, "items_axis is 3; pass the name of a mesh axis", lambda: NDCG(items_axis=3, k=1), lambda: over_items(lambda y: (jrm.ndcg(y, y, items_axis="model", k=1), jrm.ndcg(y, y, items_axis=("model",), k=1)))),
+    "items axis type": (TypeError, "items_axis is 3; pass a mesh axis", lambda: NDCG(items_axis=3, k=1), lambda: over_items(lambda y: (jrm.ndcg(y, y, items_axis="model", k=1), jrm.ndcg(y, y, items_axis=("model",), k=1)))),
     "items axis and segments": (ValueError, "segment_ids and items_axis are both given", lambda: over_items(lambda y: jrm.ndcg(y, y, segment_ids=y.astype(int), num_segments=2, items_axis="model", k=1)), lambda: over_items(lambda y: jrm.ndcg(y, y, items_axis="model", k=1))),
     "items axis without k": (ValueError, "k is None, but the items of a list are sharded over devices; pass k", lambda: over_items(lambda y: jrm.average_precision(y, y, items_axis="model")), lambda: over_items(lambda y: (jrm.average_precision(y, y, items_axis="model", k=3), jrm.average_precision(*[gathered(y)] * 2)), check_vma=False)),
     "r_precision over devices": (ValueError, "k is None, but the items of a list are sharded over devices", lambda: over_items(lambda y: jrm.r_precision(y, y, items_axis="model")), lambda: over_items(lambda y: jrm.r_precision(*[gathered(y)] * 2), check_vma=False)),

@@ -204,7 +204,7 @@ CASES = {
     # states of exposure
     "exposure of two catalogues": (ValueError, "one catalogue, one discount and lists", lambda: jrm.Exposure.empty(3, 2).merge(jrm.Exposure.empty(4, 2)), traced(lambda: jrm.Exposure.empty(3, 2).merge(jrm.Exposure.empty(3, 2)))),
     "exposure of two lengths": (ValueError, "one catalogue, one discount and lists", lambda: jrm.Exposure.empty(3, 2).merge(jrm.Exposure.empty(3, 1)), traced(lambda: jrm.Exposure.empty(3, 2).merge(jrm.Exposure.empty(3, 2)))),
-    "exposure of two discounts": (ValueError, "states differ", lambda: jrm.Exposure.empty(3, 2, discounted=True).merge(jrm.Exposure.empty(3, 2)), traced(lambda: jrm.Exposure.empty(3, 2, discounted=True).merge(jrm.Exposure.empty(3, 2, discounted=True)))),
+    "exposure of two discounts": (ValueError, "states were made with different settings; pass states of one catalogue", lambda: jrm.Exposure.empty(3, 2, discounted=True).merge(jrm.Exposure.empty(3, 2)), traced(lambda: jrm.Exposure.empty(3, 2, discounted=True).merge(jrm.Exposure.empty(3, 2, discounted=True)))),
     "exposures of two catalogues": (ValueError, "states differ", lambda: jrm.merge({"a": jrm.Exposure.empty(3, 2)}, {"a": jrm.Exposure.empty(4, 2)}), traced(lambda: jrm.merge({"a": jrm.Exposure.empty(3, 2)}, {"a": jrm.Exposure.empty(3, 2)}))),
     "exposures of two lengths": (ValueError, "one catalogue, one discount and lists of one length", lambda: jrm.merge({"a": jrm.Exposure.empty(3, 2)}, {"a": jrm.Exposure.empty(3, 1)}), traced(lambda: jrm.merge({"a": jrm.Exposure.empty(3, 2)}, {"a": jrm.Exposure.empty(3, 2)}))),
     "exposure of other groups": (ValueError, "the same groups", lambda: jrm.GroupExposure.empty(2).merge(jrm.GroupExposure.empty(3)), traced(lambda: jrm.GroupExposure.empty(2).merge(jrm.GroupExposure.empty(2)))),
@@ -246,7 +246,7 @@ CASES = {
     "median_gain": (ValueError, "median_gain", lambda: jrm.bejeweled_player_model(Y, S, median_gain=2), traced(lambda: jrm.bejeweled_player_model(Y, S, median_gain=1))),
     "nothing to forage for": (ValueError, "at least one", lambda: jrm.information_foraging(Y, S, target=None, rate=None), traced(lambda: [jrm.information_foraging(Y, S, rate=None), jrm.information_foraging(Y, S, target=None)])),
     "costs of two axes": (ValueError, "'costs' has shape", lambda: jrm.inst(ONES, RISING, columns={"costs": ONES[:, None]}), traced(lambda: jrm.inst(ONES, RISING, columns={"costs": ONES}))),
-    "browsing listed items": (ValueError, "only the items", lambda: jrm.inst.of(jax.eval_shape(lambda: jrm.rank_scores(S, IDS[:, :1]))), traced(lambda: [jrm.inst.of(jrm.rank(Y, S)), jrm.inst.of(jrm.rank_scores(S, IDS[:, :1], k=2), k=2)])),
+    "browsing listed items": (ValueError, "holds only listed items.*rank all items with jrm.rank", lambda: jrm.inst.of(jax.eval_shape(lambda: jrm.rank_scores(S, IDS[:, :1]))), traced(lambda: [jrm.inst.of(jrm.rank(Y, S)), jrm.inst.of(jrm.rank_scores(S, IDS[:, :1], k=2), k=2)])),
     "costs of listed items": (ValueError, "reads the column 'costs' at every rank, but the column is known for listed items only", lambda: jrm.inst.of(listed_costs(), k=2), traced(lambda: VALUE("inst", costs=ONES))),
     # residuals
     "residual by name": (ValueError, LINEAR, lambda: RESIDUAL(of="ndcg"), traced(lambda: [RESIDUAL(of=x) for x in LINEAR.split(", ")])),

@@ -198,7 +198,7 @@ CASES = {
     "a mask of integers": (TypeError, "item_mask", lambda: scores(item_mask=np.ones(3, np.int32)), lambda: scores(item_mask=np.ones(3, np.int32) != 0)),
     "excluded ids of one list": (ValueError, "exclude", lambda: scores(exclude_ids=IDS[:1]), lambda: scores(exclude_ids=IDS)),
     **{
-        f"an infinite weight of {name}": (ValueError, "weights holds inf, beyond .*; pass finite numbers", lambda call=call: call([1, np.inf]), traced(lambda call=call: call([1, 2])))
+        f"an infinite weight of {name}": (ValueError, "weights holds inf, but sums in float32 .*; pass finite numbers", lambda call=call: call([1, np.inf]), traced(lambda call=call: call([1, 2])))
         for name, call in {
             "scores": lambda weights: scores(list_weights=weights),
             "items of a catalogue": lambda weights: catalog(items=SCORES, list_weights=weights),
