@@ -224,7 +224,7 @@ def per_list_if_relevant(
 def per_list_where(
     ranking: Ranking, values: jax.Array, defined: jax.Array | bool, k: Cutoffs = None
 ) -> per_list.PerList:
-    """Returns the result of a metric without a threshold, which passes `defined` itself.
+    """Returns the values of lists, for a metric that finds its undefined lists itself.
 
     If items have weights and lists do not, the weight of a list is the mean weight of its
     items with a label of at least 1.

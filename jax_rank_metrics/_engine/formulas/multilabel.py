@@ -16,11 +16,11 @@ from jax_rank_metrics._values.per_list import PerList
 def label_ranking_loss(
     ranking: Ranking, *, relevance_threshold: Number = 1.0
 ) -> PerList:
-    """Label ranking loss: the share of pairs of a relevant and another item out of order.
+    """Label ranking loss: the share of (relevant, other) pairs out of order.
 
     A pair of tied scores is out of order, under every tie policy. Lower is better.
 
-    Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
+    Undefined (no relevant item, or no other item, has a rank): 0. Reads whole lists.
     Also accepts the arguments of `rank`.
 
     Args:

@@ -129,7 +129,7 @@ def roc_auc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     product of its two weights. In recommendation, the plain mean over the users with items
     of both classes is called uAUC (`undefined="skip"`); for the weighted mean see `gauc`.
 
-    Undefined (nothing relevant, or nothing else, has a rank): 0. Reads whole lists.
+    Undefined (no relevant item, or no other item, has a rank): 0. Reads whole lists.
     Also accepts the arguments of `rank`.
 
     Args:
@@ -159,7 +159,7 @@ def gauc(ranking: Ranking, *, relevance_threshold: Number = 1.0) -> PerList:
     `undefined` is. `list_weights`, or the mean weight of the relevant items, multiply n_u.
     Weights of items multiply pairs, as in `roc_auc`.
 
-    Undefined (nothing relevant, or nothing else, has a rank): 0, with the weight 0. Reads
+    Undefined (no relevant item, or no other item, has a rank): 0, with the weight 0. Reads
     whole lists. Also accepts the arguments of `rank`.
 
     Args:

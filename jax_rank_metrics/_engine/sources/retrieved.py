@@ -342,7 +342,7 @@ def rank_ids(
             raise ValueError(
                 "item_columns has rows 0, 1, …, but ids are hashes or names; pass its "
                 "columns as dicts or Series keyed by id; or number all ids with jrm.pack, "
-                "and pass these numbers as ids, with the rows in this order"
+                "pass these numbers as ids, and order the rows by these numbers"
             )
         if query_ids is not None:
             list_weights = inputs.weights_of_lists(list_weights, query_ids, "queries")

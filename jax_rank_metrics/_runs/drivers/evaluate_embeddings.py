@@ -303,7 +303,7 @@ def _refuse_unreadable(
         attributes.refuse_numbers(dtype, "items as one array in memory")
     if options.whole_list_metrics and judgements.label_fn is not None:
         raise ValueError(
-            "relevant is by attributes, items come in blocks, and a metric has no "
+            "relevance is by attributes, items come in blocks, and a metric has no "
             "cutoff; pass a cutoff, as in map@100, or items as one array in memory"
         )
     if options.whole_list_metrics and not blocks.is_repeatable:

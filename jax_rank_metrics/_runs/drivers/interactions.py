@@ -735,8 +735,8 @@ def read_users(
     if user_ids.ndim != 1 or user_ids.size and user_ids.dtype.kind not in "iu":
         inputs.refuse_missing("users", user_ids)
         raise TypeError(
-            f"users: got {inputs.kind_of(user_ids)}; pass integers along one axis, row "
-            "numbers of the model"
+            f"users: got {inputs.kind_of(user_ids)}; pass the row numbers of the model as "
+            "an array of integers with one axis"
         )
     if not user_ids.size:
         empty = "users is empty" if is_selection else "relevant has no users"
@@ -859,8 +859,9 @@ def _integers(name: str, column: str, values: Any) -> np.ndarray:
         )
     if array.max(initial=0) > inputs.MAX_INT32:  # including numbers beyond int64
         raise ValueError(
-            f"{name}: the column {column!r} holds {array.max()}; pass row numbers of the "
-            f"model, or the ids of all rows as {column}_ids="
+            f"{name}: the column {column!r} holds {array.max()}, which is too large for a "
+            "row number; pass row numbers of the model, or the ids of all rows as "
+            f"{column}_ids="
         )
     return array.astype(np.int64)
 
