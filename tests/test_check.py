@@ -464,7 +464,10 @@ def test_scores_that_rise_with_their_ranks(tmp_path):
 
 
 ODD_WEIGHTS = {
-    "large": ([3e38] * 3, "holds 3e.38, but sums in float32 .*; divide them by their mean"),
+    "large": (
+        [3e38] * 3,
+        "holds 3e.38, but sums in float32 .*; divide them by their mean",
+    ),
     "small": ([1e-38] * 3, "holds 1e-38, but sums .*; divide them by their mean"),
     "spread": ([1, 2, 1e-20], "holds 1e-20, .* pass 0 for weights far below"),
 }

@@ -159,7 +159,11 @@ def test_an_evaluation_is_a_mapping(rng):
         (jrm.compare, ValueError, "a holds one system"),
         (jrm.Seeds, TypeError, "runs is a Evaluation"),
         (jrm.plots.differences, ValueError, "b is missing"),
-        (lambda x: jrm.compare(systems, judge=x), TypeError, "judge: got a Evaluation"),
+        (
+            lambda x: jrm.compare(systems, judge=x),
+            TypeError,
+            "judge is a Evaluation; pass a dict of systems",
+        ),
         (jrm.plots.by_group, TypeError, "got a Evaluation; pass the result of PerList"),
     ):
         with pytest.raises(error, match=message):

@@ -324,7 +324,9 @@ def test_warnings(capsys):
         )
 
     # Users without relevant items are not counted in it.
-    with pytest.warns(UserWarning, match="seen by 1 of 3 users, such as user 1, for"):
+    with pytest.warns(
+        UserWarning, match="seen holds all .* of 1 of 3 users, such as user 1, for"
+    ):
         evaluation = call([[1], [2, 4], []])
     assert evaluation.states["recall@2"].undefined == 2
     for relevant in (

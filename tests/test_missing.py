@@ -319,7 +319,10 @@ def test_what_is_read(row):
 @pytest.mark.long
 def test_values_beside_a_judge():
     """Lists without a value of people count as lists of the judge alone."""
-    assert MEANINGS["a value of people, beside a judge"] == "a list of the judge alone"
+    assert (
+        MEANINGS["a value of people, if there is a judge"]
+        == "only the judge has labelled the list"
+    )
     judge = by_user(LABELS)
     known = {user: value for user, value in by_user(SCORES).items() if user != "r"}
     expected = str(jrm.prediction_powered(known, judge))
@@ -353,4 +356,4 @@ def test_files(tmp_path, column):
 def test_every_row_of_the_table():
     """Each row is tested, and no other."""
     tested = {row.removesuffix(", of numbers") for row in (*ERRORS, *MEANT)}
-    assert MEANINGS.keys() == tested | {"a value of people, beside a judge"}
+    assert MEANINGS.keys() == tested | {"a value of people, if there is a judge"}

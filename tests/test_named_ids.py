@@ -236,7 +236,7 @@ def test_missing_lists(vectors, kind):
     expected = jrm.evaluate_users(METRICS, vectors, relevant, **how)
     relevant["q"] = kind
     for form in (relevant, pd.Series(relevant, dtype=object), [*relevant.values()]):
-        with pytest.warns(UserWarning, match="user q, .*undefined= decides how these"):
+        with pytest.warns(UserWarning, match="user q; .*undefined= decides how these"):
             found = jrm.evaluate_users(METRICS, vectors, form, **how)
         evaluations.check_same(found, expected)
     with pytest.warns(UserWarning, match="exclude holds .* query 1, .*exclude nothing"):

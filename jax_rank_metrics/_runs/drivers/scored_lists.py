@@ -66,7 +66,7 @@ class Notes:
         threshold = spec.threshold_of(bounds)
         texts += remarks.remark_on_grades(items, self.largest, threshold)
         if counts["lists"] == 1:
-            cure = "if the table has a column of list ids, pass its name as list"
+            cure = "pass the name of the column of list ids as list"
             texts += remarks.remark_on_one_list(items, counts["relevant"], cure)
         if remarks.is_reversed(counts["below"], counts["above"]):
             number = counts["below"] + counts["above"]
