@@ -239,7 +239,7 @@ def test_missing_lists(vectors, kind):
         with pytest.warns(UserWarning, match="user q; .*undefined= decides how these"):
             found = jrm.evaluate_users(METRICS, vectors, form, **how)
         evaluations.check_same(found, expected)
-    with pytest.warns(UserWarning, match="exclude holds .* query 1, .*exclude nothing"):
+    with pytest.warns(UserWarning, match="exclude holds .* query 1; .*exclude nothing"):
         jrm.evaluate_embeddings(
             METRICS, *vectors, [[0]] * 4, exclude=[[1], kind, [], []], k=3
         )
