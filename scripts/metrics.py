@@ -105,57 +105,61 @@ PEERS = (
 
 OVERVIEW = """# All metrics
 
-With this page you can look up the names and the value of every metric, its reading of
-ties, its undefined lists, the effect of item weights, and the libraries that compute the
-same number. Each metric is a function of `jax_rank_metrics`, and `evaluate` and `measure`
-accept each of its names. Its docstring has the formula, the options and the columns; see
-`help(jrm.ndcg)` or the [API](api/metrics.rst).
+With this page you can look up, for every metric, its names, what it computes, how it treats
+ties, for which lists it is undefined, what item weights do, and which libraries compute the
+same number. Each metric is a function of `jax_rank_metrics`, and you can pass any of its
+names to `evaluate` and `measure`. The docstring of the function has the formula, the
+options and the columns; see `help(jrm.ndcg)` or the [API](api/metrics.rst).
 
-- *Ties* says how a metric reads equal scores. Its value is *exact* over all orders of the
-  tied items, or it has its *own rule*, or it reads *one order*; see [Ties](#ties).
+- *Ties* says how a metric treats equal scores. Its value is the *exact* mean over all
+  orders of the tied items, or it has its *own rule*, or it reads *one order*; see
+  [Ties](#ties).
 - *Undefined* says for which lists the metric has [no value](#undefined).
-- *Item weights* names what [item weights](#item-weights) multiply.
+- *Item weights* names the quantities that [item weights](#item-weights) multiply.
 - *Agrees with* names libraries that compute the same number. The docstring of the metric
-  says with which options, and where the numbers differ. [My number
+  says which options give this number, and when the numbers differ. [My number
   differs](my-number-differs.md) lists the reasons why two libraries disagree.
 
 <!-- filter -->"""
 
 NOTES = """## Names
 
-A trailing `@k` in a name sets the cutoff: `ndcg@10`, `recall@1,5`, or `recall@1%` for the
-first percent of each list, which is `jrm.share(0.01)` in Python. For
-`interpolated_precision` it sets levels of recall. The names of trec_eval work too, unless
-they mean something else here: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`,
+A trailing `@k` in a name sets the cutoff, as in `ndcg@10`. The name `recall@1,5` has two
+cutoffs, and `recall@1%` reads the first percent of each list, as `k=jrm.share(0.01)` does
+in Python. In names of `interpolated_precision`, the numbers after `@` are levels of recall.
+You can also use the names of trec_eval: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`,
 `success_1`, `recip_rank`, `set_P`, `set_map`, `iprec_at_recall_0.10`, `gm_map`. The
-families of trec_eval with cutoffs work as well, such as `ndcg_cut.5,10`, and so do its
-sets `official`, `set` and `all_trec`. The names of ir_measures and ndeval work, too. If a
-name means something else in these programs, our meaning wins: `ndcg` has exponential
-gains, and `P@5` divides by the number of items retrieved. `P_5` and `P.5` have the meaning
-of trec_eval.
+families of trec_eval with cutoffs, such as `ndcg_cut.5,10`, and its sets `official`, `set`
+and `all_trec` work as well. So do the names of ir_measures and ndeval. If one of these
+programs has another meaning for a name of this package, the name keeps its meaning here:
+`ndcg` has exponential gains, and `P@5` divides by the number of retrieved items if these
+are fewer than 5. But `P_5` and `P.5` have the meaning of trec_eval.
 
 ## Ties
 
-This is how a metric reads ties, unless you ask for another policy or pass a key:
+Unless you choose another policy or pass a `key`, a metric treats ties in one of three ways:
 
-- *exact*: the metric is the mean over all orders of the tied items, by a formula.
-- *one order*: no such formula is known. The metric reads one pseudo-random order, which
-  does not depend on the labels and is the same in every list. If ties matter, pass a
-  `key`: it draws a new order for each list, so the mean over many lists approaches the
-  mean over orders. (`evaluate_users` takes a different order for each user in any case.)
-  Drivers, their tables, the command `evaluate` and `jrm.check(labels, scores, metrics=…)`
-  say if a metric read one order of tied items and this may change its value.
+- *exact*: a formula gives the mean of the metric over all orders of the tied items.
+- *one order*: no such formula is known. The metric reads the tied items in one
+  pseudo-random order, which does not depend on the labels and is the same in every list. If
+  ties matter, pass a `key`: it draws a new order for each list, so the mean over many lists
+  approaches the mean over orders. (`evaluate_users` takes a different order for each user
+  even without a `key`.) You are told if a metric read one order of tied items and its value
+  may depend on this order: by the drivers (`evaluate_users`, `evaluate_embeddings` and
+  `evaluate_links`) and their tables, by the command `evaluate`, and by `jrm.check(labels,
+  scores, metrics=…)`.
 - *own rule*: the definition of the metric says what ties mean, under every policy.
 
-`ties="best"` and `"worst"` order tied items by their labels. Without item weights, these
-two values bound the value of any order, for every *exact* metric without *columns* and for
-`bpref`. For other metrics they are two orders among many: for example, labels do not say
-which of two relevant items adds more to `psp`.
+`ties="best"` and `ties="worst"` order tied items by their labels. For `bpref`, and for
+every *exact* metric that reads no *columns*, the values of these two orders bound the value
+of any order, as long as there are no item weights. For other metrics they are only two
+orders among many: for example, labels do not say which of two relevant items adds more to
+`psp`.
 
-Comparisons of two rankings follow the same rule: `overlap`, `rank_biased_overlap`,
-`kendall_tau` and `spearman_rho` are *exact*. So the agreement of a ranking with itself is
-below 1 if it has ties; `ties="stable"` compares one order. `jaccard` and `exposure` read
-*one order*, and warn if items tie.
+Functions that compare two rankings treat ties in the same ways. `overlap`,
+`rank_biased_overlap`, `kendall_tau` and `spearman_rho` are *exact*, so the agreement of a
+ranking with itself is below 1 if the ranking has ties. With `ties="stable"`, they compare
+one order. `jaccard` and `exposure` read *one order*, and warn if items tie.
 
 Two metrics treat all items of all lists as one list, and have their own states:
 `pooled_roc_auc` and `pooled_average_precision`; see
@@ -164,17 +168,18 @@ Two metrics treat all items of all lists as one list, and have their own states:
 ## Undefined
 
 A list is *undefined* if the metric has no value for it, for example because no item is
-relevant. Such a list counts 0, or 1 with `undefined="one"`; `undefined="skip"` leaves it
-out. A state records the number of undefined lists.
+relevant. Such a list counts as 0, or as 1 with `undefined="one"`; `undefined="skip"` leaves
+it out. A state records the number of undefined lists.
 
 ## Item weights
 
-Item weights, `[*lists, items]`, imply the weight of each list in the mean: the mean weight
-of its relevant items (for `cg`, `dcg` and `ndcg`, the mean weight of its gains). If the
+If you pass item weights, `[*lists, items]`, they also set the weight of each list in the
+mean: it is the mean weight of the list's relevant items. (For `cg`, `dcg` and `ndcg`, it is
+the mean weight of all items, in which an item counts in proportion to its gain.) If the
 column *item weights* says only *list*, item weights have no other effect. Otherwise item
 weights also multiply the quantity that the column names, so the value of a single list
-depends on them. A weight of 0 masks an item. `list_weights` replaces the list weights that
-item weights imply."""
+depends on them. A weight of 0 masks an item. If you pass `list_weights` too, they replace
+the list weights that item weights set."""
 
 TIES = {"expected": "exact", "order": "one order", "own": "own rule"}
 
