@@ -145,9 +145,9 @@ Unless you choose another policy or pass a `key`, a metric treats ties in one of
   ties matter, pass a `key`: it draws a new order for each list, so the mean over many lists
   approaches the mean over orders. (`evaluate_users` takes a different order for each user
   even without a `key`.) You are told if a metric read one order of tied items and its value
-  may depend on this order: by the drivers (`evaluate_users`, `evaluate_embeddings` and
-  `evaluate_links`) and their tables, by the command `evaluate`, and by `jrm.check(labels,
-  scores, metrics=…)`.
+  may depend on this order: by the drivers (`evaluate_users`, `evaluate_embeddings`,
+  `evaluate_links` and `evaluate_scored`) and their tables, by the command `evaluate`, and
+  by `jrm.check(labels, scores, metrics=…)`.
 - *own rule*: the definition of the metric says what ties mean, under every policy.
 
 `ties="best"` and `ties="worst"` order tied items by their labels. For `bpref`, and for
