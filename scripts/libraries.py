@@ -447,19 +447,21 @@ def coming_from(x: Library) -> str:
     ]
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
-    close = f"*Check your numbers* lists {count} answers that no choice explains."
+    close = f"No choice explains {count} of its answers; *Check your numbers* lists them."
     not_asked = x.not_asked(*x.definitions)
     seeds = x.random["seeds"]
     num_drawn = sum(seed["answers"] for seed in seeds)
     return (
-        f"On {x.record['date']}, {x.title} was asked for {len(x.verdicts)} values of\n"
-        f"[Check your numbers](../check-your-numbers.md) and {num_drawn} values of\n"
-        f"randomly drawn lists, in {', '.join(x.definitions)}.\n"
-        f"The table has each choice in which its answers differ from the reference. If a\n"
-        f"row says *no rule* or *no stated order*, no definition explains the answers for\n"
-        f"such lists. If it says *no value*, there is no answer for such lists:\n\n{table}"
+        f"On {x.record['date']}, we asked {x.title} for {len(x.verdicts)} values for the test\n"
+        f"lists of [Check your numbers](../check-your-numbers.md), and for {num_drawn} values\n"
+        f"for randomly drawn lists. The metrics were:\n{', '.join(x.definitions)}.\n\n"
+        f"Each row of the table names a choice of the definition, or a kind of list, for\n"
+        f"which the answers differ from the reference. The last column says how to get the\n"
+        f"same numbers here; with *no option*, this is not possible. In a row with *no rule*\n"
+        f"or *no stated order*, no definition explains the answers for such lists. In a row\n"
+        f"with *no value*, the library gave no value for such lists:\n\n{table}"
         + (
-            f"\n\nIts answers say nothing about: {not_asked}."
+            f"\n\nIts answers do not tell its choice for these options:\n{not_asked}."
             if not_asked != NOT_ASKED
             else ""
         )
