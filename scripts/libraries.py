@@ -447,19 +447,21 @@ def coming_from(x: Library) -> str:
     ]
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
-    close = f"No choice explains {count} of its answers; *Check your numbers* lists them."
+    close = f"No choice explains {count} answers; *Check your numbers* lists them."
     not_asked = x.not_asked(*x.definitions)
     seeds = x.random["seeds"]
     num_drawn = sum(seed["answers"] for seed in seeds)
     return (
-        f"On {x.record['date']}, we asked {x.title} for {len(x.verdicts)} values for the test\n"
-        f"lists of [Check your numbers](../check-your-numbers.md), and for {num_drawn} values\n"
-        f"for randomly drawn lists. The metrics were:\n{', '.join(x.definitions)}.\n\n"
-        f"Each row of the table names a choice of the definition, or a kind of list, for\n"
-        f"which the answers differ from the reference. The last column says how to get the\n"
-        f"same numbers here; with *no option*, this is not possible. In a row with *no rule*\n"
-        f"or *no stated order*, no definition explains the answers for such lists. In a row\n"
-        f"with *no value*, the library gave no value for such lists:\n\n{table}"
+        f"On {x.record['date']}, we asked {x.title} for {len(x.verdicts)} values for\n"
+        f"the test lists of [Check your numbers](../check-your-numbers.md), and for\n"
+        f"{num_drawn} values for randomly drawn lists. The metrics were:\n"
+        f"{', '.join(x.definitions)}.\n\n"
+        f"Each row of the table names a choice of the definition, or a kind of list,\n"
+        f"for which the answers differ from the reference. The last column says how to\n"
+        f"get the same numbers here; with *no option*, this is not possible. In a row\n"
+        f"with *no rule* or *no stated order*, no definition explains the answers for\n"
+        f"such lists. In a row with *no value*, the library gave no value for such\n"
+        f"lists:\n\n{table}"
         + (
             f"\n\nIts answers do not tell its choice for these options:\n{not_asked}."
             if not_asked != NOT_ASKED
