@@ -447,7 +447,7 @@ def coming_from(x: Library) -> str:
     ]
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
-    close = f"No choice explains {count} answers; *Check your numbers* lists them."
+    close = f"{count} answers differ from its definition; *Check your numbers* lists them."
     not_asked = x.not_asked(*x.definitions)
     seeds = x.random["seeds"]
     num_drawn = sum(seed["answers"] for seed in seeds)
@@ -459,9 +459,9 @@ def coming_from(x: Library) -> str:
         f"Each row of the table names a choice of the definition, or a kind of list,\n"
         f"for which the answers differ from the reference. The last column says how to\n"
         f"get the same numbers here; with *no option*, this is not possible. In a row\n"
-        f"with *no rule* or *no stated order*, no definition explains the answers for\n"
-        f"such lists. In a row with *no value*, the library gave no value for such\n"
-        f"lists:\n\n{table}"
+        f"with *no rule* or *no stated order*, this page states nothing more about such\n"
+        f"lists. In a row with *no value*, the library gave no value for such lists:\n"
+        f"\n{table}"
         + (
             f"\n\nIts answers do not tell its choice for these options:\n{not_asked}."
             if not_asked != NOT_ASKED

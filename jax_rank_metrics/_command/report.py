@@ -204,7 +204,7 @@ def as_json(
 
 
 def is_saved(path: Path) -> bool:
-    """True if a file begins like an object of `as_json`; no run begins like this."""
+    """True if a file begins like an object of `as_json`, and so is taken for no run."""
     if not path.is_file():  # a pipe can be read only once
         return False
     with path.open("rb") as file:

@@ -91,7 +91,7 @@ class ListArrays:
         return (type(self)(*part, *static) for part in parts)
 
     def _whole_arrays(self) -> tuple[Array, Array, Array]:
-        # JAX cannot index arrays that are sharded over explicit mesh axes, so gather
+        # JAX cannot index an axis that is sharded over explicit mesh axes, so gather
         # first.
         return shards.gathered((self.values, self.weights, self.defined))
 

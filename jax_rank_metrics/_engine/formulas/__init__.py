@@ -24,7 +24,7 @@
     nearest_neighbors.py      recall of nearest neighbours by distance, without labels
     popularity.py             how well known items are: popularity, novelty
     profiles.py               a list compared with its user's profile: popularity lift, …
-    serendipity.py            relevant items that a popularity list would not show
+    serendipity.py            relevant items above their rank by popularity
     diversity.py              how different the items of a list are
     catalog_exposure.py       what all lists recommend together
     pooled_metrics.py         all items as one list, as a state: one AUC, one precision

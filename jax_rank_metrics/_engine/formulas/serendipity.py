@@ -1,4 +1,4 @@
-"""Serendipity: relevant items that popularity alone would not have recommended."""
+"""Serendipity: relevant items that rank higher than their popularity suggests."""
 
 import jax
 import jax.numpy as jnp

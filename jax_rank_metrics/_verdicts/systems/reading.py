@@ -78,8 +78,8 @@ class Record:
         source: The values in the caller's form.
         system: The name of the system; None without one.
         ids: The ids of the lists, if the input holds them.
-        undefined: The choice that the values were measured with, if the input holds the
-            choice, or else the choice that a caller passed.
+        undefined: The choice that a caller passed, or else the choice that the values
+            were measured with, if an evaluation holds it.
         state: The metric's state, if an evaluation holds both the state and the values.
         is_of_metric: True if `path` ends in a metric, as in a frame, an evaluation or
             `Seeds`; False if it ends in a key of a dict.
@@ -646,7 +646,7 @@ def read(
             single numbers, which are means.
         TypeError: if a dict holds None or text instead of values. If `keys` is None,
             also if values have no name, if dicts are nested deeper than described, or
-            if depths differ.
+            if the depths of one task's values differ.
     """
     if isinstance(tree, Systems):
         return [_with(record, undefined) for record in tree]
