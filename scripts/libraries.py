@@ -447,7 +447,9 @@ def coming_from(x: Library) -> str:
     ]
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
-    close = f"{count} answers differ from its definition; *Check your numbers* lists them."
+    close = (
+        f"{count} answers differ from its definition; *Check your numbers* lists them."
+    )
     not_asked = x.not_asked(*x.definitions)
     seeds = x.random["seeds"]
     num_drawn = sum(seed["answers"] for seed in seeds)
