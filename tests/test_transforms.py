@@ -403,9 +403,9 @@ CUT_LISTS = {
 }
 CUT_ITEMS = {
     **CUT_LISTS,
-    "rank": "k is None, but the items of a list are cut",
-    "rank, soft": "relax is given, but the items of a list are cut",
-    "slopes of soft ranks": "relax is given, but the items of a list are cut",
+    "rank": "k is None, but the items of a list are sharded",
+    "rank, soft": "relax is given, but the items of a list are sharded",
+    "slopes of soft ranks": "relax is given, but the items of a list are sharded",
     "rank_retrieved": "the last axis of pool_labels is sharded",
     "alpha_ndcg": "the greedy ideal needs every item of a list",
 }
