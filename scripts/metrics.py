@@ -108,13 +108,17 @@ OVERVIEW = """# All metrics
 With this page you can look up, for every metric, its names, what it computes, how it treats
 ties, for which lists it is undefined, what item weights do, and which libraries compute the
 same number. Each metric is a function of `jax_rank_metrics`, and you can pass any of its
-names to `evaluate` and `measure`. The docstring of the function has the formula, the
-options and the columns; see `help(jrm.ndcg)` or the [API](api/metrics.rst).
+names to `evaluate` and `measure`. The docstring of the function describes the formula, the
+options, and the columns of data that the metric reads. You can read the docstring by
+`help(jrm.ndcg)`, for example, or in the [API](api/metrics.rst).
 
-- *Ties* says how a metric treats equal scores. Its value is the *exact* mean over all
-  orders of the tied items, or it has its *own rule*, or it reads *one order*; see
-  [Ties](#ties).
-- *Undefined* says for which lists the metric has [no value](#undefined).
+Four columns of the tables need an explanation:
+
+- *Ties* says how a metric treats items with equal scores. The value of an *exact* metric is
+  the mean over all orders of the tied items. Other metrics read *one order* of the tied
+  items, or have their *own rule*; see [Ties](#ties).
+- *Undefined* says for which lists the metric has [no value](#undefined). The *pool* of a
+  list is all of its items, including items below rank k and items without a rank.
 - *Item weights* names the quantities that [item weights](#item-weights) multiply.
 - *Agrees with* names libraries that compute the same number. The docstring of the metric
   says which options give this number, and when the numbers differ. [My number
@@ -125,61 +129,72 @@ options and the columns; see `help(jrm.ndcg)` or the [API](api/metrics.rst).
 NOTES = """## Names
 
 A trailing `@k` in a name sets the cutoff, as in `ndcg@10`. The name `recall@1,5` has two
-cutoffs, and `recall@1%` reads the first percent of each list, as `k=jrm.share(0.01)` does
-in Python. In names of `interpolated_precision`, the numbers after `@` are levels of recall.
+cutoffs. The name `recall@1%` reads the first percent of each list, as `k=jrm.share(0.01)`
+does in Python. In names of `interpolated_precision`, the numbers after `@` are levels of
+recall.
+
 You can also use the names of trec_eval: `map_cut_10`, `P_10`, `recall_100`, `ndcg_cut_10`,
-`success_1`, `recip_rank`, `set_P`, `set_map`, `iprec_at_recall_0.10`, `gm_map`. The
-families of trec_eval with cutoffs, such as `ndcg_cut.5,10`, and its sets `official`, `set`
-and `all_trec` work as well. So do the names of ir_measures and ndeval. If one of these
-programs has another meaning for a name of this package, the name keeps its meaning here:
-`ndcg` has exponential gains, and `P@5` divides by the number of retrieved items if these
-are fewer than 5. But `P_5` and `P.5` have the meaning of trec_eval.
+`success_1`, `recip_rank`, `set_P`, `set_map`, `iprec_at_recall_0.10`, `gm_map`. A name of
+trec_eval may have several cutoffs, as in `ndcg_cut.5,10`. The names `official`, `set` and
+`all_trec` stand for sets of metrics, as in trec_eval. The names of ir_measures and ndeval
+work as well.
+
+Some names of this package have another meaning in one of these programs. Here, such a name
+has the meaning of this package. For example, `ndcg` has exponential gains, and `P@5`
+divides by the number of retrieved items if fewer than 5 items were retrieved. But `P_5`
+and `P.5`, which are names of trec_eval, have the meaning of trec_eval.
 
 ## Ties
 
 Unless you choose another policy or pass a `key`, a metric treats ties in one of three ways:
 
-- *exact*: a formula gives the mean of the metric over all orders of the tied items.
-- *one order*: no such formula is known. The metric reads the tied items in one
-  pseudo-random order, which does not depend on the labels and is the same in every list. If
-  ties matter, pass a `key`: it draws a new order for each list, so the mean over many lists
-  approaches the mean over orders. (`evaluate_users` takes a different order for each user
-  even without a `key`.) You are told if a metric read one order of tied items and its value
-  may depend on this order: by the drivers (`evaluate_users`, `evaluate_embeddings`,
-  `evaluate_links` and `evaluate_scored`) and their tables, by the command `evaluate`, and
-  by `jrm.check(labels, scores, metrics=…)`.
-- *own rule*: the definition of the metric says what ties mean, under every policy.
+- *exact* means that a formula gives the mean of the metric over all orders of the tied
+  items.
+- *one order* means that no formula for this mean is known. The metric reads the tied items
+  in one pseudo-random order. This order does not depend on the labels, and is the same in
+  every list. If ties matter, pass a `key`. The key draws a new order for each list, so the
+  mean over many lists approaches the mean over all orders. (`evaluate_users` takes a
+  different order for each user even without a `key`.) Some functions tell you if a metric
+  read one order of tied items and its value may depend on this order. These functions are
+  `evaluate_users`, `evaluate_embeddings`, `evaluate_links` and `evaluate_scored`, together
+  with the tables of their results; the command `evaluate`; and
+  `jrm.check(labels, scores, metrics=…)`.
+- *own rule* means that the definition of the metric says what ties mean. This meaning is
+  the same under every tie policy.
 
-`ties="best"` and `ties="worst"` order tied items by their labels. For `bpref`, and for
-every *exact* metric that reads no *columns*, the values of these two orders bound the value
-of any order, as long as there are no item weights. For other metrics they are only two
-orders among many: for example, labels do not say which of two relevant items adds more to
-`psp`.
+The policies `ties="best"` and `ties="worst"` order tied items by their labels. For `bpref`,
+and for every *exact* metric that reads no *columns*, the values under these two policies
+are bounds: the value of every other order lies between them, as long as there are no item
+weights. For other metrics, the two values are no bounds. For example, labels do not say
+which of two relevant items adds more to `psp`.
 
-Functions that compare two rankings treat ties in the same ways. `overlap`,
+Functions that compare two rankings treat ties in these ways, too. `overlap`,
 `rank_biased_overlap`, `kendall_tau` and `spearman_rho` are *exact*, so the agreement of a
-ranking with itself is below 1 if the ranking has ties. With `ties="stable"`, they compare
-one order. `jaccard` and `exposure` read *one order*, and warn if items tie.
+ranking with itself is below 1 if the ranking has ties. With `ties="stable"`, these
+functions compare one order of each ranking. `jaccard` and `exposure` read *one order*, and
+warn if items tie.
 
-Two metrics treat all items of all lists as one list, and have their own states:
-`pooled_roc_auc` and `pooled_average_precision`; see
+Two metrics, `pooled_roc_auc` and `pooled_average_precision`, treat all items of all lists
+as one list. These two metrics have their own states; see
 [Recommenders](recommenders.md#one-auc-of-all-impressions).
 
 ## Undefined
 
-A list is *undefined* if the metric has no value for it, for example because no item is
-relevant. Such a list counts as 0, or as 1 with `undefined="one"`; `undefined="skip"` leaves
-it out. A state records the number of undefined lists.
+A list is *undefined* if the metric has no value for this list, for example because no item
+is relevant. In a mean, an undefined list counts as 0 by default. With `undefined="one"`, it
+counts as 1, and with `undefined="skip"`, it is left out. The state of a metric, from which
+the mean is computed, also records the number of undefined lists.
 
 ## Item weights
 
-If you pass item weights, `[*lists, items]`, they also set the weight of each list in the
-mean: it is the mean weight of the list's relevant items. (For `cg`, `dcg` and `ndcg`, it is
-the mean weight of all items, in which an item counts in proportion to its gain.) If the
-column *item weights* says only *list*, item weights have no other effect. Otherwise item
-weights also multiply the quantity that the column names, so the value of a single list
-depends on them. A weight of 0 masks an item. If you pass `list_weights` too, they replace
-the list weights that item weights set."""
+If you pass item weights, `[*lists, items]`, they determine the weight of each list in the
+mean. The weight of a list is the mean weight of the list's relevant items. (For `cg`,
+`dcg` and `ndcg`, the weight of a list is the mean weight of all its items, in which an item
+counts in proportion to its gain.) If the column *item weights* says only *list*, item
+weights have no other effect. Otherwise, item weights also multiply the quantity that the
+column names, so the value of a single list depends on the item weights. In both cases, an
+item with the weight 0 is masked. If you pass `list_weights` too, they replace the list
+weights that were computed from item weights."""
 
 TIES = {"expected": "exact", "order": "one order", "own": "own rule"}
 
