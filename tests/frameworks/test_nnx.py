@@ -274,7 +274,7 @@ def test_metrics_of_all_items(lists):
     ):
         with pytest.raises(error):
             RankingMetrics(name)
-    with pytest.raises(ValueError, match="has no weights"):
+    with pytest.raises(ValueError, match="takes no weights"):
         RankingMetrics("pooled_average_precision").update(
             labels=lists.labels, scores=scores, weights=2.0
         )

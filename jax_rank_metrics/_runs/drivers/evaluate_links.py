@@ -146,8 +146,8 @@ def evaluate_links(
             of lists done and the number of all lists.
 
     Returns:
-        A dict of three `LinkEvaluation`s: "head" has the lists that predict heads, "tail"
-        the lists that predict tails, and "both" all 2·n lists.
+        A dict of three `LinkEvaluation` objects: "head" has the lists that predict heads,
+        "tail" the lists that predict tails, and "both" all 2·n lists.
 
     Raises:
         ValueError: if there are no triples; if they do not have three columns, or name an
