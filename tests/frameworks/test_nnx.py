@@ -192,7 +192,7 @@ def test_serialized_and_pickled(lists):
         zeros = jax.tree.map(jnp.zeros_like, states)
         restored = serialization.from_bytes(zeros, content)
         jax.tree.map(np.testing.assert_array_equal, restored, states)
-    with pytest.raises(ValueError, match="whose leaves are"):
+    with pytest.raises(ValueError, match="which has the leaves"):
         serialization.from_bytes(metrics.states["mrr"], content)
     copy = pickle.loads(pickle.dumps(metrics))
     assert copy.compute() == metrics.compute()
