@@ -127,10 +127,10 @@ def prepare_source(app, name, source):
 def prepare_overview(text):
     """Links metrics to their docstrings, colours what ties mean, and adds the filter."""
     boxes = []
-    for kind in re.findall(r"(?m)^- \*([\w ]+)\*:", text):
+    for kind in re.findall(r"(?m)^- \*([\w ]+)\* means", text):
         style = "ties-" + kind.replace(" ", "-")
         text = re.sub(rf"(?<=\| ){kind}(?=[ ,])", f"[{kind}]{{.{style}}}", text)
-        text = text.replace(f"- *{kind}*:", f"- [{kind}]{{.{style}}}:")
+        text = text.replace(f"- *{kind}* means", f"- [{kind}]{{.{style}}} means")
         box = f'<input type="checkbox" value="{kind}" checked>'
         boxes.append(f'<label>{box} <span class="{style}">{kind}</span></label>')
     # Each row of a table begins with a metric.
