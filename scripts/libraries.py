@@ -390,6 +390,7 @@ def meanings(all_libraries: list[Library]) -> str:
     return tabulate(rows, headers, tablefmt="github")
 
 
+UNEXPLAINED = "answers-that-the-definition-does-not-give"
 OF_A_METRIC = ("gain", "threshold", "discount", "ideal", "denominator", "worth")
 
 
@@ -447,25 +448,39 @@ def coming_from(x: Library) -> str:
     ]
     table = tabulate(rows, ("choice", "metrics", "here"), tablefmt="github")
     count = len(x.unexplained)
+    page = "../check-your-numbers.md"
     close = (
-        f"{count} answers differ from its definition; *Check your numbers* lists them."
+        f"The *definition* of a library is the combination of choices that explains\n"
+        f"most of its answers. Of the answers for the test lists, {count} differ from\n"
+        f"the value that the definition gives. These answers are listed in\n"
+        f"[Check your numbers]({page}#{UNEXPLAINED})."
     )
     not_asked = x.not_asked(*x.definitions)
     seeds = x.random["seeds"]
     num_drawn = sum(seed["answers"] for seed in seeds)
     return (
-        f"On {x.record['date']}, we asked {x.title} for {len(x.verdicts)} values for\n"
-        f"the test lists of [Check your numbers](../check-your-numbers.md), and for\n"
-        f"{num_drawn} values for randomly drawn lists. The metrics were:\n"
+        f"To find out how {x.name} defines its metrics, we gave it lists, and compared\n"
+        f"its answers with the definitions that are in use. On {x.record['date']},\n"
+        f"{x.title} was asked for {len(x.verdicts)} values for the test lists of\n"
+        f"[Check your numbers]({page}), and for {num_drawn} values for\n"
+        f"randomly drawn lists. The values were of these metrics:\n"
         f"{', '.join(x.definitions)}.\n\n"
-        f"Each row of the table names a choice of the definition, or a kind of list,\n"
-        f"for which the answers differ from the reference. The last column says how to\n"
-        f"get the same numbers here; with *no option*, this is not possible. In a row\n"
-        f"with *no rule* or *no stated order*, this page states nothing more about such\n"
-        f"lists. In a row with *no value*, the library gave no value for such lists:\n"
+        f"The table shows where the answers differ from the *reference*, the definition\n"
+        f"that this package uses by default. There are two kinds of rows:\n\n"
+        f"- Most rows name an option of the definition, such as *ties*, and the choice\n"
+        f"  that the library makes for this option. If a row names two choices with\n"
+        f"  *or*, both explain the answers equally well. [Choices]({page}#choices)\n"
+        f"  says what each choice means. The last column says what to pass here to get\n"
+        f"  the numbers of the library; with *no option*, this package cannot compute\n"
+        f"  these numbers.\n"
+        f"- The other rows name a kind of list, such as lists with NaN scores. In a row\n"
+        f"  with *no value*, the library gave no value for lists of this kind. In a row\n"
+        f"  with *no rule* or *no stated order*, this page makes no statement about what\n"
+        f"  the library computes for lists of this kind.\n"
         f"\n{table}"
         + (
-            f"\n\nIts answers do not tell its choice for these options:\n{not_asked}."
+            f"\n\nThe answers do not show which choice the library makes for these\n"
+            f"options: {not_asked}."
             if not_asked != NOT_ASKED
             else ""
         )
