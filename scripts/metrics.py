@@ -165,8 +165,8 @@ Unless you choose another policy or pass a `key`, a metric treats ties in one of
 The policies `ties="best"` and `ties="worst"` order tied items by their labels. For `bpref`,
 and for every *exact* metric that reads no *columns*, the values under these two policies
 are bounds: the value of every other order lies between them, as long as there are no item
-weights. For other metrics, the two values are no bounds. For example, labels do not say
-which of two relevant items adds more to `psp`.
+weights. For other metrics, the two values need not be bounds. For example, labels do not
+say which of two relevant items adds more to `psp`.
 
 Functions that compare two rankings treat ties in these ways, too. `overlap`,
 `rank_biased_overlap`, `kendall_tau` and `spearman_rho` are *exact*, so the agreement of a
