@@ -450,7 +450,7 @@ def coming_from(x: Library) -> str:
     count = len(x.unexplained)
     page = "../check-your-numbers.md"
     close = (
-        f"The *definition* of a library is the combination of choices that explains\n"
+        f"A library's *definition* of a metric is the combination of choices that explains\n"
         f"most of its answers. Of the answers for the test lists, {count} differ from\n"
         f"the value that the definition gives. These answers are listed in\n"
         f"[Check your numbers]({page}#{UNEXPLAINED})."
@@ -467,7 +467,7 @@ def coming_from(x: Library) -> str:
         f"{', '.join(x.definitions)}.\n\n"
         f"The table shows where the answers differ from the *reference*, the definition\n"
         f"that this package uses by default. There are two kinds of rows:\n\n"
-        f"- Most rows name an option of the definition, such as *ties*, and the choice\n"
+        f"- Some rows name an option of the definition, such as *ties*, and the choice\n"
         f"  that the library makes for this option. If a row names two choices with\n"
         f"  *or*, both explain the answers equally well. [Choices]({page}#choices)\n"
         f"  says what each choice means. The last column says what to pass here to get\n"
