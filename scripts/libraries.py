@@ -451,8 +451,8 @@ def coming_from(x: Library) -> str:
     page = "../check-your-numbers.md"
     close = (
         f"A library's *definition* of a metric is the combination of choices that\n"
-        f"explains most of its answers. Of the answers for the test lists, {count} differ from\n"
-        f"the value that the definition gives. These answers are listed in\n"
+        f"explains most of its answers. Of the answers for the test lists, {count}\n"
+        f"differ from the value that the definition gives. These answers are listed in\n"
         f"[Check your numbers]({page}#{UNEXPLAINED})."
     )
     not_asked = x.not_asked(*x.definitions)
