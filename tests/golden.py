@@ -13,10 +13,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import registry
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._engine import formulas as formulas  # registers the metrics
-from jax_rank_metrics._engine.metrics.metric import NAMES
 
 FILE = Path(__file__).parent / "golden.json"
 
@@ -64,9 +63,7 @@ def metrics():
     Metrics of lists of ids, which read columns of items, are left out: loops hold them.
     """
     results = {}
-    for metric in {id(x): x for x in NAMES.values()}.values():
-        if not metric.__module__.startswith("jax_rank_metrics."):
-            continue
+    for metric in registry.METRICS.values():
         if not {"groups"}.issuperset(metric.spec.item_columns):
             continue
         options = {"k": 3} if "k" in metric.spec.options else {}

@@ -11,18 +11,12 @@ import pandas as pd
 import pytest
 from cases import CASES
 from marks import long, long_but
+from registry import METRICS
 from sources import count_places
 
 import jax_rank_metrics as jrm
-from jax_rank_metrics._engine.metrics.metric import NAMES
 
 ROOT = Path(__file__).parent.parent
-# Metrics of the package only: other modules of tests register metrics of their own.
-METRICS = {
-    metric.__name__: metric
-    for metric in NAMES.values()
-    if metric.__module__.startswith("jax_rank_metrics.")
-}
 
 # Two lists of tied scores; ids are indices, and some judged items are not relevant.
 LABELS = np.float32([[1, 0, 0, 2, 0, 0], [0, 0, 1, 0, 1, 0]])

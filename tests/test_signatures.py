@@ -17,6 +17,7 @@ import pytest
 import typer
 from conformance_vectors import DATA, FUNCTIONS, METRICS, held_entry
 from per_lists import evaluation_of, lists_of
+from registry import METRICS as METRICS_BY_NAME
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
@@ -26,11 +27,6 @@ from jax_rank_metrics._engine.metrics.spec import Bound
 from jax_rank_metrics._names import cutoff_names
 from jax_rank_metrics._names.facts import FACTS
 
-METRICS_BY_NAME = {
-    metric.__name__: metric
-    for metric in NAMES.values()
-    if metric.__module__.startswith("jax_rank_metrics.")
-}
 DISCOUNTS = (
     *(jrm.log2_discount, jrm.log2_rank_discount, jrm.reciprocal_discount),
     *(jrm.log_discount(3), jrm.log_discount(math.e), jrm.log_discount(0.1 + 1.2)),

@@ -344,7 +344,7 @@ def by_ids(
 
 def ids_of_items(name: str, value: Any) -> list[Any] | None:
     """Returns the ids that label the data of items, as dict keys; None without labels."""
-    labels, _ = labelled_items(name, value)
+    labels, _ = _parts(name, value, _ITEMS)
     return None if labels is None else lookup_keys(labels)
 
 
