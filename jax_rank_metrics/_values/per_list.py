@@ -99,7 +99,7 @@ class PerList(list_arrays.ListArrays):
         """Returns the weighted mean over all lists, as a state that can be merged.
 
         Args:
-            undefined: What a list counts as if its metric is undefined: "zero", "one", or
+            undefined: How a list counts if its metric is undefined: "zero", "one", or
                 "skip", which leaves the list out. None takes the choice that the values
                 were made with: "zero", unless another choice was passed to a call such
                 as `evaluate_users`.

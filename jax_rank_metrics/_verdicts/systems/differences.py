@@ -42,7 +42,7 @@ def paired(a: T, b: T, undefined: types.Undefined | None = None) -> T:
         a: The baseline: a `PerList`, or any pytree of them, as `measure` returns it.
         b: The values of another system in the same form, for the same lists in the same
             order.
-        undefined: What a list counts as if its metric is undefined: "zero", "one", or
+        undefined: How a list counts if its metric is undefined: "zero", "one", or
             "skip", which keeps the lists in which a and b are both defined. None takes
             the `undefined` of a and b, which must be equal.
 

@@ -54,7 +54,7 @@ def prediction_powered(
         clusters: The id of a cluster for every list: a dict or a Series from list ids
             to cluster ids, or a sequence in the order of the judge's lists. n then
             counts labelled clusters.
-        undefined: What a list counts as if its metric is undefined: "zero", "one", or
+        undefined: How a list counts if its metric is undefined: "zero", "one", or
             "skip", which keeps the lists whose values are all defined. None takes the
             choice that values were measured with, or else "zero". With None, a missing
             value (NaN, None, NA, null) of people means that they have not labelled the

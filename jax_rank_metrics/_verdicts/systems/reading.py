@@ -343,7 +343,7 @@ class Systems:
             the dict holds a single system.
         tasks_first: True if tasks are the outer keys and systems the inner keys, as in
             tables of several collections: `{task: {system: {metric: values}}}`.
-        undefined: What a list counts as if its value is missing (NaN, None, NA, null) or
+        undefined: How a list counts if its value is missing (NaN, None, NA, null) or
             its metric is undefined: "zero", "one", or "skip", which leaves it out. None is
             the choice that values were measured with, or else "zero"; missing values are
             then an error.
@@ -509,7 +509,7 @@ class Seeds:
         """Returns the mean over seeds for every list, for example for plots of lists.
 
         Args:
-            undefined: What a list counts as if its metric is undefined: "zero", "one" or
+            undefined: How a list counts if its metric is undefined: "zero", "one" or
                 "skip", which leaves out lists that are undefined for any seed. None is the
                 choice that the values were measured with, or else "zero".
 

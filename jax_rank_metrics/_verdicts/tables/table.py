@@ -136,7 +136,7 @@ def table(
         signatures: The signature of each metric by its name, such as `evaluation.signature`
             or the result of `joined.signature(metrics)`. Signatures are written below
             the table, and in the records of CSV and JSON. None leaves them out.
-        undefined: What a list counts as if its value is missing (NaN, None, NA, null) or
+        undefined: How a list counts if its value is missing (NaN, None, NA, null) or
             its metric is undefined: "zero", "one", or "skip", which leaves it out. None is
             the choice that values were measured with, or else "zero"; missing values are
             then an error.
