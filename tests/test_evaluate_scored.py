@@ -295,7 +295,8 @@ def test_hashes_of_items_order_ties(table):
 def test_remarks():
     rows = {"qid": [0] * 2000, "label": [0, 1] * 1000, "score": np.arange(2000.0)}
     with pytest.warns(
-        UserWarning, match="only one list, of 2000 items.*pass the name of .* as list"
+        UserWarning,
+        match="only one list, of 2000 items.*pass the name of the column of list ids",
     ):
         jrm.evaluate_scored("mrr", rows)
     with pytest.warns(UserWarning, match="none of 2 items of 2 lists is relevant"):

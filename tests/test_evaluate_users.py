@@ -325,7 +325,8 @@ def test_warnings(capsys):
 
     # Users without relevant items are not counted in it.
     with pytest.warns(
-        UserWarning, match="seen holds all .* of 1 of 3 users, such as user 1, for"
+        UserWarning,
+        match="seen holds all relevant items of 1 of 3 users, such as user 1, for",
     ):
         evaluation = call([[1], [2, 4], []])
     assert evaluation.states["recall@2"].undefined == 2
