@@ -209,13 +209,14 @@ def catalog(problem, then=lambda ranking: ranking, block_size=7, devices=None, *
     }
     options["relevant_columns"], known = problem.columns_beside_ids()
     key = how.pop("key", None)
-    how |= {"block_size": block_size, "item_columns": known}
+    how |= {"block_size": block_size}
     lists = np.eye(LISTS, dtype=np.float32), problem.relevant_ids, options
-    of_items = problem.scores.T, problem.item_mask
+    of_items = problem.scores.T, problem.item_mask, known
 
     def ranked(lists, of_items, key, **axis):
-        (queries, relevant_ids, options), (items, mask) = lists, of_items
+        (queries, relevant_ids, options), (items, mask, known) = lists, of_items
         options = options | how | axis | {"item_mask": mask, "key": key}
+        options["item_columns"] = known
         return then(jrm.rank_catalog(queries, items, relevant_ids, **options))
 
     if devices is not None:
