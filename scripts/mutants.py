@@ -5,7 +5,7 @@
 Each mutant is a copy of the package with one change. The test named with it runs on the
 copy and must fail. A mutant that survives shows a gap in the tests. With a share, mutants
 are drawn by the hash of the commit. Whichever are tried, the text that each of all mutants
-changes must be in the package.
+changes must be in the package, and its test among the tests.
 """
 
 import argparse
@@ -93,6 +93,16 @@ def check_texts() -> None:
             sys.exit(f"{mutant.name}: {message}")
 
 
+def check_tests() -> None:
+    """Exits unless pytest finds each test that mutants name (modules have doctests)."""
+    tests = sorted({mutant.test for mutant in MUTANTS if "::" in mutant.test})
+    options = ["--collect-only", "--quiet", "-m", ""]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if found.returncode:
+        sys.exit(found.stdout + found.stderr)
+
+
 def drawn(share: float) -> list[Mutant]:
     """Returns a share of the mutants, which are other ones after each commit."""
     commit = subprocess.run(
@@ -113,6 +123,7 @@ def main() -> None:
     if unknown := {*options.names} - {mutant.name for mutant in MUTANTS}:
         parser.error(f"no mutant is called {', '.join(unknown)}")
     check_texts()
+    check_tests()
     chosen = [mutant for mutant in MUTANTS if mutant.name in options.names]
     chosen = chosen or drawn(options.share)
     os.environ.setdefault("XLA_FLAGS", " ".join(quick_compilation.known_flags()))

@@ -22,7 +22,8 @@ MUTANTS = (
         "_runs/drivers/engine.py",
         "index, fault = min(",
         "index, fault = max(",
-        "tests/test_errors.py::test_bad_calls_that_raise_late[nan of all users]",
+        "tests/test_errors.py::test_bad_calls_that_raise_late"
+        "[errors.drivers: nan of all users]",
     ),
     Mutant(
         "the last queries of a mesh belong to no part",

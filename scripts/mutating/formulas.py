@@ -134,7 +134,7 @@ MUTANTS = (
         "_engine/formulas/diversity.py",
         "ratio(within * (within - 1), tied * (tied - 1))",
         "ratio(within, tied) ** 2",
-        "tests/test_exposure.py::test_ties_are_means_over_all_orders",
+        "tests/test_beyond_accuracy.py::test_values_are_means_over_all_orders[scores-3]",
     ),
     Mutant(
         "a tie group across the end of a list is whole",
