@@ -423,8 +423,8 @@ CASES: dict[str, Case] = dict(_named({
     # Early recognition.
     "enrichment_factor": Case(bounded=False),
     "rie": Case({"alpha": 3.5}, bounded=False),
-    "bedroc": Case({"alpha": 3.5}),
-    "bedroc-graded": Case({"alpha": 3.5} | _GRADED),
+    "bedroc": Case({"alpha": 3.5}, bounded=False),  # below 0 if none is ranked
+    "bedroc-graded": Case({"alpha": 3.5} | _GRADED, bounded=False),
     "log_auc": Case({"min_fpr": 0.4}, defined=pool_has_two_classes),
     "log_auc-adjusted": Case({"min_fpr": 0.4, "adjusted": True}, bounded=False, defined=pool_has_two_classes),
     # Measures of NTCIR.

@@ -204,3 +204,10 @@ def test_limits_of_f_score():
     values = jrm.compute(jrm.evaluate((*names, "p@1", "r@1"), Y, S), host=True)
     for name, limit in names.items():
         np.testing.assert_allclose(values[name], values[limit], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int8, float])
+def test_options_of_every_kind_of_number(kind):
+    """A number of NumPy is compared with limits that its dtype does not hold."""
+    actual, expected = (jrm.rie(Y, S, alpha=alpha) for alpha in (kind(2), 2))
+    assert actual.compute() == expected.compute()

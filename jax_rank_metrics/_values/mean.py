@@ -153,9 +153,17 @@ class Mean(State):
 
         Raises:
             ValueError: if shapes do not fit.
+            TypeError: if `defined` or `counts` holds other values than bools.
         """
         check_fit(values, weights, defined, cutoff_weights=False)
-        return cast(M, _mean_of(canonical((values, weights, defined, counts)), cls))
+        arrays = (
+            inputs.real("values", values),
+            inputs.real("weights", weights),
+            inputs.boolean("defined", defined),
+        )
+        check_fit(*arrays, cutoff_weights=False)  # Lists have a shape only now.
+        counting = inputs.boolean("counts", counts, "weights", arrays[1].shape)
+        return cast(M, _mean_of(canonical((*arrays, counting)), cls))
 
     _transform = staticmethod(moments.as_passed)  # of values, before they are summed
 

@@ -91,6 +91,7 @@ CASES = {
     "table level": (ValueError, "level is 2", lambda: jrm.table(RUNS, level=2), lambda: jrm.table(RUNS, level=0.95)),
     "stars of no baseline": (ValueError, "stars are for one baseline; pass the name of the baseline as compare", lambda: jrm.table(RUNS, stars=(0.05,)), lambda: jrm.table(RUNS, compare="bm25", stars=(0.05,))),
     "stars of several baselines": (ValueError, "stars are for one baseline", lambda: jrm.table(RUNS, compare=[*RUNS], stars=(0.05,)), lambda: jrm.table(RUNS, compare="bm25", stars=(0.05,))),
+    "a star of 1": (ValueError, "stars is 1; pass a number above 0 and below 1", lambda: jrm.table(RUNS, stars=1), lambda: jrm.table(RUNS, compare="bm25", stars=0.05) == jrm.table(RUNS, compare="bm25", stars=(0.05,))),
     "stars of 1": (ValueError, "stars is 1; pass a number above 0 and below 1", lambda: jrm.table(RUNS, stars=(1,)), lambda: jrm.table(RUNS, compare="bm25", stars=(0.99,))),
     "names of no metric": (ValueError, "names holds 'x', which is not in the table; pass some of [", lambda: jrm.table(RUNS, names={"x": "y"}), lambda: jrm.table(RUNS, names={"mrr": "y"})),
     "table of nothing": (ValueError, "empty", lambda: jrm.table({}), lambda: jrm.table({"mrr": A})),

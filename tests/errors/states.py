@@ -144,6 +144,9 @@ CASES = {
     "a ratio of ratios of other cutoffs": (ValueError, "values of the same cutoffs", lambda: ratio_of(np.ones((4, 2)), np.ones((4, 2))).over(ratio_of(np.ones((4, 3)), np.ones((4, 3)))), lambda: ratio_of(np.ones((4, 2)), np.ones((4, 2))).over(ratio_of(np.ones((4, 2)), np.ones((4, 2))))),
     "differences of ratios of other denominators": (ValueError, "list 0 has weight 1 in a and 2 in b", lambda: jrm.paired(ratio_of(np.ones((4, 2)), np.ones((4, 2))), ratio_of(np.ones((4, 2)), np.full((4, 2), 2))), lambda: jrm.paired(ratio_of(np.zeros((4, 2)), np.ones((4, 2))), ratio_of(np.ones((4, 2)), np.ones((4, 2))))),
     **rows_of("weights that do not fit", ValueError, "weights", lambda x: per_list(*x), *SHAPES, follow=lambda: (per_list((3, 2), (3,)), per_list((3,), (3,), (3,)), CUTOFFS.over(CUTOFFS))),
+    "floats for what is defined": (TypeError, "defined: dtype is float32; pass defined != 0", lambda: jrm.Mean.of([1.0], [1.0], np.float32([1])), lambda: jrm.Mean.of([1.0], [1.0], np.float32([1]) != 0).compute() == 1),
+    "floats for what counts": (TypeError, "counts: dtype is float32; pass counts != 0", lambda: jrm.Mean.of([1.0], [1.0], [True], np.float32([1])), lambda: jrm.Mean.of([1.0], [1.0], [True], np.float32([1]) != 0).compute() == 1),
+    "lists of numbers that do not fit": (ValueError, "weights have shape (2,) and values (1,)", lambda: jrm.Mean.of([1.0], [1.0, 1.0], [True]), lambda: jrm.Mean.of([1.0], [1.0], [True]).compute() == 1),
     **rows_of("weights of a mean that do not fit", ValueError, "weights", lambda x: mean_of(*x), *SHAPES, follow=traced(lambda: (mean_of((3, 2), (3,)), mean_of((3,), (3,), (3,)), CUTOFFS.over(CUTOFFS).mean()))),
     **rows_of("weights of cutoffs", ValueError, "weights", lambda x: per_list(*x, cutoff_weights=True), ((3, 2), (3, 4)), ((3, 2), (3,)), ((3, 2), (3, 2), (3,)), follow=lambda: (per_list((3, 2), (3, 2), (3, 2), cutoff_weights=True), CUTOFFS.over(CUTOFFS))),
     # metrics of all items at once

@@ -172,7 +172,7 @@ CASES = {
     "a name of nothing": (KeyError, "'ndcg' names no comparison; pass one of the names 'mrr', ", lambda: compared()[1]["ndcg"], lambda: compared()[1]["mrr"]),
     "an index beyond the last": (IndexError, "", lambda: compared()[1][3]),
     "only of three": (ValueError, "there are 3 comparisons", lambda: compared()[1].only, lambda: compared()[1].select(metric="mrr").only.metric == "mrr"),
-    "only of none": (ValueError, "there are 0 comparisons, none; select by fewer of task=", lambda: compared()[1].select(task="web").only, lambda: compared()[1].select(metric="mrr").only.metric == "mrr"),
+    "only of none": (ValueError, "there are no comparisons; select by fewer of task=", lambda: compared()[1].select(task="web").only, lambda: compared()[1].select(metric="mrr").only.metric == "mrr"),
     # orders of systems
     "an order of fewer systems": (ValueError, "only one of them holds 'c'", lambda: jrm.tau_ap("ab", "abc"), lambda: jrm.tau_ap("abc", "abc") == 1),
     "an order of other systems": (ValueError, "only one of them holds 'd', 'c'", lambda: jrm.tau_ap("abd", "abc"), lambda: jrm.tau_ap("abc", "abc") == 1),

@@ -101,7 +101,7 @@ def rie(
     return label_fns.per_list_if_relevant(ranking, values, relevance_threshold, None)
 
 
-@metric(is_share=True)
+@metric()
 def bedroc(
     ranking: Ranking, *, alpha: Number = 20.0, relevance_threshold: Number = 1.0
 ) -> per_list.PerList:

@@ -139,8 +139,10 @@ def _number(
     """Returns a static number as a float; `expected` has a gap for the word "number"."""
     if not _is_number(value):
         raise TypeError(f"{name} is {value!r}; pass {expected.format('Python number')}")
-    if not is_legal(value) or abs(value) >= MAX_FLOAT32:
-        size = "number" if not is_legal(value) else "number below 2**128"
+    # A float32 cannot be compared with a number that float32 does not hold.
+    number = value.item() if isinstance(value, np.generic) else value
+    if not is_legal(number) or abs(number) >= MAX_FLOAT32:
+        size = "number" if not is_legal(number) else "number below 2**128"
         raise ValueError(f"{name} is {value!r}; pass {expected.format(size)}")
     return float(value)
 

@@ -311,10 +311,11 @@ class Comparisons(Sequence[Comparison]):
         """
         if len(self) == 1:
             return self._comparisons[0]
-        how = "one by" if self._comparisons else "by fewer of"
+        found, how = f"{len(self)} comparisons, {_listing(self)}", "one by"
+        if not self._comparisons:
+            found, how = "no comparisons", "by fewer of"
         raise ValueError(
-            f"there are {len(self)} comparisons, {_listing(self)}; select {how} task=, "
-            "system=, metric= and cutoff="
+            f"there are {found}; select {how} task=, system=, metric= and cutoff="
         )
 
     def select(

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeGuard
 
+import numpy as np
+
 from jax_rank_metrics._ground import inputs, messages, types
 from jax_rank_metrics._ground.inputs import kind_of
 from jax_rank_metrics._names import cutoff_names, directions
@@ -72,7 +74,7 @@ def table(
     signatures: Mapping[str, str] | None = None,
     undefined: types.Undefined | None = None,
     intervals: bool = True,
-    stars: Sequence[float] = (),
+    stars: types.Number | Sequence[types.Number] = (),
     names: Mapping[str, str] | None = None,
 ) -> Table:
     r"""Writes means, comparisons or a leaderboard as a table, for people or for programs.
@@ -142,9 +144,9 @@ def table(
             then an error.
         intervals: If True, intervals are shown beside the means of runs; CSV and JSON
             have them in any case.
-        stars: Levels such as `(0.05, 0.01)`: a mean that differs from the baseline gets
-            a `†` for each level that is at least its corrected p. Empty is a single
-            level, 1 − the level of the comparison.
+        stars: A level, or levels such as `(0.05, 0.01)`: a mean that differs from the
+            baseline gets a `†` for each level that is at least its corrected p. Empty is
+            a single level, 1 − the level of the comparison.
         names: A dict from names of metrics in the table to headings, as in
             `{"ndcg@10": "nDCG@10"}`; CSV and JSON keep the original names.
 
@@ -197,7 +199,7 @@ def table(
         "compare": compare,
         "undefined": undefined,
         "intervals=False": None if intervals else False,
-        "stars": stars or None,
+        "stars": np.size(stars) or None,
     }.items():
         if value is not None and not is_of_means:
             raise ValueError(
@@ -305,7 +307,7 @@ def sheet_of_means(
     by_run: bool | None = None,
     undefined: types.Undefined | None = None,
     intervals: bool = True,
-    stars: Sequence[float] = (),
+    stars: types.Number | Sequence[types.Number] = (),
 ) -> sheets.Sheet:
     """Returns the contents of a table of means; `table` documents the arguments.
 
@@ -321,10 +323,11 @@ def sheet_of_means(
             of runs.
         undefined: The choice for undefined and missing values.
         intervals: True if intervals are shown beside means.
-        stars: The levels of marks.
+        stars: A level of marks, or several.
     """
-    stars = sorted(
-        (inputs.open_fraction("stars", star) for star in stars), reverse=True
+    given: list[Any] = np.ravel(stars).tolist()
+    levels = sorted(
+        (inputs.open_fraction("stars", star) for star in given), reverse=True
     )
     by_collection = estimates.read_collections(results, undefined=undefined)
     # Without collections, the only key is None.
@@ -345,7 +348,7 @@ def sheet_of_means(
         is_of_names(side) or (isinstance(side, Comparisons) and side.are_of_pairs)
         for side in baselines.values()
     )
-    if stars and (compare is None or are_of_pairs):
+    if levels and (compare is None or are_of_pairs):
         raise ValueError(
             "stars are for one baseline; pass the name of the baseline as compare"
         )
@@ -359,7 +362,7 @@ def sheet_of_means(
         run_means = means[name]
         metrics = list(dict.fromkeys(itertools.chain(*run_means.values())))
         marks = marks_of(
-            records, run_means, baselines.get(name), runs, are_of_pairs, stars
+            records, run_means, baselines.get(name), runs, are_of_pairs, levels
         )
         # Means over different lists cannot be compared, so there is no best mean.
         is_mixed = estimates.have_other_lists(records)
