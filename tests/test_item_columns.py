@@ -208,6 +208,53 @@ def test_a_metric_that_is_younger_than_the_ranking():
     np.testing.assert_allclose(values, np.sqrt(PRICES)[WANTED].mean(1), rtol=1e-6)
 
 
+def test_metrics_that_prepare_a_column_of_one_name(metric_names):
+    """No metric changes what another one reads, not even one that is refused."""
+
+    def make(prepare):
+        @jrm.metric(item_columns={"price": prepare}, reads_labels=False)
+        def mean_made(ranking, *, k=None):
+            return _mean_of_first(ranking, k)
+
+        return mean_made
+
+    def refused(formula_of, prepare):
+        formula_of.__qualname__ = formula_of.__name__ = "popularity"
+        with pytest.raises(ValueError, match="'popularity' is taken"):
+            jrm.metric(item_columns={"price": prepare})(formula_of)
+
+    log = make(jnp.log)
+    twice, anew = [lambda price: 2 * price for _ in "ab"]
+    with pytest.warns(UserWarning, match="'mean_made' of .* replaces another metric"):
+        root, doubled = make(jnp.sqrt), make(twice)
+    again = make(anew)
+    refused(lambda ranking: ranking, lambda price: 0 * price)
+    ranking = jrm.rank_ids(WANTED, item_columns={"price": PRICES})
+    expected = np.log(PRICES), np.sqrt(PRICES), 2 * PRICES, 2 * PRICES
+    for metric, prices in zip((log, root, doubled, again), expected, strict=True):
+        values = metric.of(ranking, k=2).values
+        np.testing.assert_allclose(values, prices[WANTED].mean(1), rtol=1e-6)
+
+
+def test_a_metric_that_is_defined_anew(metric_names):
+    """It reads what it prepares now, and a ranking that is older is not read."""
+
+    def mean_anew(ranking, *, k=None):
+        return _mean_of_first(ranking, k)
+
+    mean_anew.__qualname__ = "mean_anew"  # as in a cell of a notebook
+    ranking = None
+    for factor in (1.0, 2.0, 3.0):
+        how = {"item_columns": {"price": lambda price, factor=factor: factor * price}}
+        metric = jrm.metric(**how, reads_labels=False)(mean_anew)
+        if ranking is not None:
+            with pytest.raises(ValueError, match="before the metric .* rank again"):
+                metric.of(ranking, k=2)
+        ranking = jrm.rank_ids(WANTED, item_columns={"price": PRICES})
+        values = metric.of(ranking, k=2).values
+        np.testing.assert_allclose(values, factor * PRICES[WANTED].mean(1), rtol=1e-6)
+
+
 def test_prices_over_devices_and_in_jit():
     """Devices may share the items, and the function may be compiled."""
     over_items = functools.partial(jrm.rank_scores, items_axis="items", k=3)

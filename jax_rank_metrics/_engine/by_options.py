@@ -7,11 +7,27 @@ that are made with the same options must be equal.
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jax_rank_metrics._ground import types
 
 T = TypeVar("T")
+
+
+def do_the_same(old: Any, new: Any) -> bool:
+    """True if functions are equal, or made anew from the same code and the same values."""
+    try:
+        if old is new or bool(old == new):
+            return True
+        if old.__globals__ is not new.__globals__:
+            return False
+        cells = zip(old.__closure__ or (), new.__closure__ or (), strict=False)
+        pairs = [(cell.cell_contents, renewed.cell_contents) for cell, renewed in cells]
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            pairs.append((getattr(old, name), getattr(new, name)))
+        return all(held is renewed or bool(held == renewed) for held, renewed in pairs)
+    except (AttributeError, ValueError):  # no code; an array, or a name without a value
+        return False
 
 
 class EqualPartial(functools.partial[T]):

@@ -4,9 +4,10 @@ from __future__ import annotations  # `help` shows the names of types, not their
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec
 
+from jax_rank_metrics._engine import by_options
 from jax_rank_metrics._engine.metrics import run
 from jax_rank_metrics._engine.metrics.spec import Bound, Spec
 from jax_rank_metrics._engine.places import soft_places
@@ -370,6 +371,8 @@ def metric(
             raise ValueError(
                 f"{name}: a metric with linear=True reads labels alone; leave out columns"
             )
+        presets = names if isinstance(names, Mapping) else dict.fromkeys(names, {})
+        _refuse_taken(formula, (name, *presets))
         functions = (
             item_columns
             if isinstance(item_columns, Mapping)
@@ -397,7 +400,6 @@ def metric(
             order_columns=tuple(order_columns),
         )
         registered: Metric[P] = Metric(spec)
-        presets = names if isinstance(names, Mapping) else dict.fromkeys(names, {})
         ks = spec.options.get(at)
         ks = ks if isinstance(ks, tuple) else ()
         texts = [str(k) if isinstance(k, shares.share) else f"{k:g}" for k in ks]
@@ -422,45 +424,39 @@ def metric(
     return register
 
 
-def _are_same(old: Any, new: Any) -> bool:
-    """True if the new function does the same as the old one, or replaces it on purpose.
+def _are_same(old: Spec, new: Spec) -> bool:
+    """True if the new metric does the same as the old one, or replaces it on purpose.
 
     A function at module level is replaced on purpose, as when a notebook cell runs again.
     """
-    if "<locals>" not in new.__qualname__ or old is new:
-        return True
-    pairs = [
-        (cell.cell_contents, renewed.cell_contents)
-        for cell, renewed in zip(
-            old.__closure__ or (), new.__closure__ or (), strict=False
-        )
-    ]
-    for name in ("__code__", "__defaults__", "__kwdefaults__"):
-        pairs.append((getattr(old, name), getattr(new, name)))
-    try:
-        return all(held is renewed or bool(held == renewed) for held, renewed in pairs)
-    except ValueError:  # an array, or a name without a value
-        return False
+    return "<locals>" not in new.formula.__qualname__ or (
+        old.prepared == new.prepared
+        and by_options.do_the_same(old.formula, new.formula)
+    )
+
+
+def _refuse_taken(formula: Callable[..., Any], names: Iterable[str]) -> None:
+    """Raises ValueError if the metric of another formula has one of the names."""
+    origin = formula.__module__, formula.__qualname__
+    for name in names:
+        known = NAMES.get(name.lower())
+        # A cell of a notebook may run twice.
+        if known and (known.__module__, known.__qualname__) != origin:
+            raise ValueError(
+                f"metric name {name!r} is taken by {known.__name__}; choose another"
+            )
 
 
 def _register(
     registered: Metric[...], facts_by_name: Mapping[str, facts.Facts]
 ) -> None:
-    """Adds a metric, and the facts about each of its names, to the registries.
-
-    Raises:
-        ValueError: if a different metric has one of the names.
-    """
+    """Adds a metric, and the facts about each of its names, to the registries."""
+    replaced: set[tuple[str, str]] = set()
     for name in facts_by_name:
         known = NAMES.get(name.lower(), registered)
-        origins = {
-            (metric.__module__, metric.__qualname__) for metric in (known, registered)
-        }
-        if len(origins) > 1:  # a cell of a notebook may run twice
-            raise ValueError(
-                f"metric name {name!r} is taken by {known.__name__}; choose another"
-            )
-        if not _are_same(known.spec.formula, registered.spec.formula):
+        if _are_same(known.spec, registered.spec):
+            replaced.update(known.spec.prepared)
+        else:
             messages.warn(
                 f"the metric {name!r} of {registered.__qualname__} replaces another metric "
                 "of the same name, which evaluate then no longer finds by its name; set "
@@ -468,4 +464,6 @@ def _register(
             )
     NAMES.update((name.lower(), registered) for name in facts_by_name)
     facts.FACTS.update((name.lower(), known) for name, known in facts_by_name.items())
+    read = {pair for metric in NAMES.values() for pair in metric.spec.prepared}
+    item_columns_.forget(replaced - read)
     _parsed.cache_clear()

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jax_rank_metrics._engine import by_options
 from jax_rank_metrics._engine.items import ItemArrays, Renamed, columns_named
 from jax_rank_metrics._engine.layouts.rows import CatalogSlots, Rows, with_unlisted
 from jax_rank_metrics._engine.ordering import streaming
@@ -29,17 +30,30 @@ Prepare = Callable[[jax.Array], jax.Array]
 
 # A dict from a column's name to a dict from a prepared column's key to its function.
 _prepared: dict[str, dict[str, Prepare]] = {}
+# Pairs of a column and a key that only metrics read which others have replaced.
+_forgotten: set[tuple[str, str]] = set()
 
 
 def register(name: str, prepare: Prepare, metric: str) -> str:
-    """Registers a function that prepares the column `name`; returns the result's key."""
+    """Registers a function that prepares the column `name`; returns the result's key.
+
+    A key never changes its function, because rankings hold columns by their keys.
+    """
     known = _prepared.setdefault(name, {})
     for key, function in known.items():
-        if function == prepare:
+        if by_options.do_the_same(function, prepare):
+            _forgotten.discard((name, key))
             return key
     key = f"{name} of {metric}"
+    if key in known:
+        key += f" {len(known)}"
     known[key] = prepare
     return key
+
+
+def forget(pairs: Iterable[tuple[str, str]]) -> None:
+    """Lets rankings that are made from now on be without these columns and keys."""
+    _forgotten.update(pairs)
 
 
 @pytrees.pytree("axis", "knows_all")
@@ -127,9 +141,8 @@ def made_of(
             None prepares for every registered metric.
     """
     if prepared_by is None:
-        prepared_by = [
-            (name, key) for name in columns for key in _prepared.get(name, ())
-        ]
+        pairs = [(name, key) for name in columns for key in _prepared.get(name, ())]
+        prepared_by = [pair for pair in pairs if pair not in _forgotten]
     prepared = {
         key: _made(_prepared[name][key], columns[name]) for name, key in prepared_by
     }
