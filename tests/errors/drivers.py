@@ -43,6 +43,15 @@ def users(**changes):
     return jrm.evaluate_users(**arguments | changes)
 
 
+def of_three_users(counts):
+    """Evaluates two users; the last item is the first of user 1 alone."""
+    how = {
+        "metrics": "novelty(by=users,num_users=3)@2",
+        "item_columns": {"counts": counts},
+    }
+    return users(model=np.array([[3, 2, 1], [1, 2, 3]], np.float32), **how)
+
+
 def of_frame(library, name, columns):
     """Evaluates nine users of twelve items, with a frame as one argument."""
     lists = {"relevant": [[0]] * 9, name: FRAMES[library].DataFrame(columns)}
@@ -422,6 +431,7 @@ CASES = {
 LATE = {
     "nan of an item on a mesh": (ValueError, "nan for 1 of 3 items, such as item 1", lambda: users(model=(np.eye(2, 3), np.diag([1, np.nan, 1])), **ON_GRID), lambda: users(model=(np.eye(2, 3), np.diag([1, np.nan, 1])), item_mask=[True, False, True], **ON_GRID)),
     "nan of a user on a mesh": (ValueError, "user 1 hold nan", lambda: users(model=np.where([[False], [True]], np.nan, MATRIX), **ON_GRID), lambda: users(model=np.where([[False], [True]], -np.inf, MATRIX), **ON_GRID)),
+    "more users than there are": (ValueError, "'counts' holds a number above 3, which is num_users for user 1; pass how many", lambda: of_three_users([1, 2, 5]), lambda: of_three_users([1, 2, 3])),
     "nan of all users": (ValueError, "user 0 hold nan", lambda: users(model=MATRIX * np.nan, **ON_GRID), lambda: users(model=MATRIX, **ON_GRID)),
     "an infinite user on a mesh": (ValueError, "model[0] is infinite for user 5, and inf", lambda: of_shards(("q",), ("i",), np.where(np.arange(8)[:, None] == 5, np.float32(np.inf), EYE)), lambda: of_shards(("q",), ("i",))),
     "one iterator for two passes": (ValueError, "the same iterator twice", lambda: queries(metrics="mrr", items=functools.partial(next, iter([iter(BLOCKS)] * 2)), k=1), lambda: queries(metrics="mrr", items=lambda: (x for x in BLOCKS), k=1)),
@@ -432,7 +442,7 @@ LATE = {
     "a block of other dims": (ValueError, "items[1] is float32 of shape (3, 2)", lambda: queries(items=[ITEM, ITEM[:, :2]]), lambda: queries(items=[ITEM, ITEM])),
     "an item of no block": (ValueError, "relevant of query 0 holds the item 7, but there are 5", lambda: queries(items=iter(BLOCKS), relevant=[[7], [1]]), lambda: queries(items=iter(BLOCKS), relevant=[[4], [1]])),
     **{
-        f"several relevant items of a query, {name}": (ValueError, "query 1 has several relevant items, but", functools.partial(call, metrics="mrr(rank=realistic)@3", relevant=[[0], [1, 2]], **options), lambda call=call, options=options: [call(metrics="mrr(rank=realistic)@3", relevant=[[0], [1]], **options), call(metrics="mrr@3", relevant=[[0], [1, 2]], **options)])
+        f"several relevant items of a query, {name}": (ValueError, "several are relevant for query 1; pass lists of one", functools.partial(call, metrics="mrr(rank=realistic)@3", relevant=[[0], [1, 2]], **options), lambda call=call, options=options: [call(metrics="mrr(rank=realistic)@3", relevant=[[0], [1]], **options), call(metrics="mrr@3", relevant=[[0], [1, 2]], **options)])
         for name, call, options in (("in a batch", queries, {"batch_size": 1}), ("on a mesh", functools.partial(over_devices, "queries_axis"), {}), ("of candidates", queries, {"candidates": [[0, 1, 2]] * 2}))
     },
     "whole lists by attributes": (ValueError, "map: .* no cutoff.*map@100.*block_size=3", lambda: queries(metrics="map", relevant=by([1, 2]), k=1, block_size=2), lambda: [queries(metrics=m, relevant=by([1, 2]), k=k, block_size=size) for m, k, size in (("map@100", 1, 2), ("map", 1, 3))]),

@@ -2,7 +2,7 @@
 
 import jax
 import numpy as np
-from error_rows import traced
+from error_rows import rows_of, traced
 from late_imports import LateImport
 
 import jax_rank_metrics as jrm
@@ -34,6 +34,12 @@ def other_index(call):
     """Makes the row of a call with labels in two orders, which takes their arrays."""
     arrays = [lambda *way, make=make: make(*way).to_numpy() for make in (y, rows)]
     return *OTHER_INDEX, lambda: call(y, rows), traced(lambda: call(*arrays))
+
+
+def joined(counts):
+    """Reads the column of a run of two documents."""
+    run = jrm.join({"q": {1: 1}}, {"q": {1: 2, 2: 1}}, item_columns={"counts": counts})
+    return run.measure("popularity@1")
 
 
 def users(**arguments):
@@ -95,6 +101,12 @@ CASES = {
     "items that are not": (ValueError, "item_mask has the labels 0, .* items, 0, 1, 2, …", lambda: users(item_mask={i: True for i in range(5)}), lambda: users(item_mask={i: True for i in range(4)})),
     "users twice": (ValueError, "groups has some labels more than once", lambda: users().by(pandas.Series(list("abcd"), [0, 1, 2, 2])), lambda: users().by(pandas.Series(list("abc"), [0, 1, 2]))),
     "counts with gaps": (ValueError, "retrieved_ids holds 3, for which item_columns has no row; pass a row for each", lambda: jrm.rank_ids(IDS, item_columns={"counts": {0: 1, 2: 3}}), traced(lambda: jrm.rank_ids(IDS, item_columns={"counts": {0: 1, 1: 5, 2: 3, 3: 2}}))),
+    **rows_of("an index of items with one of them twice", ValueError, "item_columns['counts'] has some labels more than once", lambda x: jrm.rank_ids(x[0], item_columns={"counts": pandas.Series(COUNTS, index=[*x[1]])}), (IDS, [0, 1, 3, 3]), (IDS, [2, 1, 3, 3]), (IDS, [0, 0, 1, 2]), ([["a", "b"]], "abab"), follow=lambda: jrm.rank_ids(IDS, item_columns={"counts": pandas.Series(COUNTS, index=[0, 1, 3, 2])})),
+    "an item as a number and as a string": (ValueError, "item_columns has the ids 1 and '1', an integer and a string", lambda: jrm.rank_ids([["1", "a"]], item_columns={"counts": {1: 10, "1": 20, "a": 5}}), lambda: jrm.rank_ids([["1", "a"]], item_columns={"counts": {"1": 20, "a": 5}})),
+    "masked counts": (TypeError, "item_columns['counts']: got a masked NumPy array, .* pass a number for every item, as in", lambda: jrm.rank_ids(IDS, item_columns={"counts": np.ma.masked_array(COUNTS, COUNTS > 4)}), lambda: jrm.rank_ids(IDS, item_columns={"counts": np.ma.masked_array(COUNTS, COUNTS > 4).filled(0)})),
+    **rows_of("documents of another kind", ValueError, "item_columns['counts'] names document '.*', but documents of qrels and run are integers; pass ids of one kind", lambda x: joined(x), {1.5: 3, 2: 4}, {1: 3, 2: 4, "x": 1}, {"a": 3, "2": 4}, follow=lambda: joined({1.0: 3, "2": 4})),
+    "a document without an id": (ValueError, "the id of items in item_columns['counts'] is nan at 1; pass an id, or leave", lambda: joined({1: 3, np.nan: 1, 2: 4}), lambda: joined({1: 3, 2: 4})),
+    "a document twice": (ValueError, "item_columns['counts'] names document 1 more than once", lambda: joined({1: 3, "01": 1, 2: 4}), lambda: joined({1: 3, 2: 4})),
     "rows beside ids": (ValueError, "item_columns['cost'] has rows, but another of the item_columns has ids, such as 3; pass item_columns['cost'] as a dict", lambda: jrm.rank_ids(IDS + 3, item_columns={"counts": pandas.Series(COUNTS, index=range(3, 7)), "cost": COUNTS}), lambda: jrm.rank_ids(IDS + 3, item_columns={name: pandas.Series(COUNTS, index=range(3, 7)) for name in ("counts", "cost")})),
     "groups of other users": (ValueError, "groups has the labels 5, .* users, 0, 1, 2; .* alone as an array", lambda: users().by({5: "a"}), lambda: users().by({0: "a", 1: "a", 2: "b"})),
     "columns of a model": (ValueError, "model has the labels 'a', 'b', .* alone as an array", lambda: jrm.evaluate_users("mrr@1", pandas.DataFrame(Y, columns=list("abcd")), [[0]] * 3), lambda: jrm.evaluate_users("mrr@1", pandas.DataFrame(np.ones((3, 4)), columns=list("abcd")).to_numpy(), [[0]] * 3)),

@@ -199,8 +199,11 @@ def by_id(
         ValueError: if an id has no row; or if `numbers` is None and the ids of the rows are
             not integers.
     """
+    are_integers = all(map(inputs.is_integer, ids_of_rows))
+    if numbers is None and not are_integers and not any(map(_holds_ids, ids.values())):
+        numbers = {}  # lists without ids do not say of which kind their ids are
     if numbers is None:
-        if not all(map(inputs.is_integer, ids_of_rows)):
+        if not are_integers:
             raise ValueError(
                 f"item_columns names items by ids such as {ids_of_rows[0]!r}, but lists "
                 "hold integers; pass ids of one kind in both, or pass each column as an "
@@ -214,6 +217,13 @@ def by_id(
             for name, column in read(columns).items()
         }
     row_of = {str(key): row for row, key in enumerate(ids_of_rows)}
+    if len(row_of) < len(ids_of_rows):
+        names = [str(key) for key in ids_of_rows]
+        name = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"item_columns has the ids {name} and {name!r}, an integer and a string; pass "
+            "ids of one kind"
+        )
     if unknown := [text for text in numbers if text not in row_of]:
         raise ValueError(
             f"item_columns has no row for the id {unknown[0]!r}; pass a row for each item "
@@ -226,6 +236,11 @@ def by_id(
         name: dataclasses.replace(column, values=column.values[index])
         for name, column in read(columns).items()
     }
+
+
+def _holds_ids(ids: jax.Array) -> bool:
+    """True unless all of these ids are known to be padding."""
+    return not inputs.is_readable(ids) or bool(np.max(np.asarray(ids), initial=-1) >= 0)
 
 
 def _made(prepare: Prepare, column: jax.Array) -> jax.Array:

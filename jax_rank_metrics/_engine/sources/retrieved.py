@@ -334,18 +334,19 @@ def rank_ids(
         profile_ids=profile_ids,
         profile_weights=profile_weights,
     )
-    numbers, ids_of_items = None, inputs.ids_of_columns(item_columns)
+    numbers = None
     if padded is not None:
         retrieved_ids, relevant_ids, profile_ids = padded[:3]
         relevant_labels, profile_weights, query_ids, numbers = padded[3:]
-        if item_columns is not None and numbers is not None and ids_of_items is None:
-            raise ValueError(
-                "item_columns has rows 0, 1, …, but ids are hashes or names; pass its "
-                "columns as dicts or Series keyed by id; or number all ids with jrm.pack, "
-                "pass these numbers as ids, and order the rows by these numbers"
-            )
         if query_ids is not None:
             list_weights = inputs.weights_of_lists(list_weights, query_ids, "queries")
+    ids_of_items = inputs.ids_of_columns(item_columns, numbers is None)
+    if item_columns is not None and numbers is not None and ids_of_items is None:
+        raise ValueError(
+            "item_columns has rows 0, 1, …, but ids are hashes or names; pass its "
+            "columns as dicts or Series keyed by id; or number all ids with jrm.pack, "
+            "pass these numbers as ids, and order the rows by these numbers"
+        )
     frames = inputs.frames_among(
         retrieved_ids=retrieved_ids, relevant_ids=relevant_ids, profile_ids=profile_ids
     )

@@ -271,15 +271,20 @@ def ids_below(num_rows: int, table: str, ids_by_name: Mapping[str, jax.Array]) -
             )
 
 
-def ids_of_columns(item_columns: object) -> list[Any] | None:
+def ids_of_columns(item_columns: object, by_row: bool = True) -> list[Any] | None:
     """Returns the ids of items in columns `{name: {id: …}}`; None if columns go by row.
 
-    Ids 0, 1, …, in any order, are the numbers of rows. Integers are returned in ascending
-    order.
+    Integers are returned in ascending order.
+
+    Args:
+        item_columns: The argument of this name.
+        by_row: True if ids 0, 1, …, in any order, are the numbers of rows.
     """
     for key, column in dict(libraries.named(item_columns, "item_columns")).items():
         ids_of_items = libraries.ids_of_items(key, column)
-        if ids_of_items is None or {*ids_of_items} == {*range(len(ids_of_items))}:
+        if ids_of_items is None:
+            continue
+        if by_row and {*ids_of_items} == {*range(len(ids_of_items))}:
             continue
         libraries.refuse_missing(f"the id of items in {key}", ids_of_items)
         are_integers = all(map(options.is_integer, ids_of_items))
@@ -327,6 +332,9 @@ def item_columns(
                 f"{name} has rows, but another of the item_columns has ids, such as "
                 f"{ids_of_items[0]!r}; pass {name} as a dict or a Series by id too"
             )
+        libraries.refuse_masked(
+            name, column, f"a number for every item, as in {name}.filled(0)"
+        )
         array = real(name, libraries.by_ids(name, column, ids_of_items, "items"))
         is_missing = 0 in array.shape or (key == "groups" and array.ndim != 2)
         if not array.ndim or is_missing or (num_items and len(array) not in num_items):

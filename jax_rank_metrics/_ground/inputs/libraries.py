@@ -454,10 +454,10 @@ def _ordered(name: str, labels: Any, values: np.ndarray, ids: Any, unit: str) ->
     """Returns values in the order of ids; labels may be in another order."""
     keys = lookup_keys(labels)
     listed = lookup_keys(range(len(keys)) if ids is None else ids)
-    if keys == listed:
+    slots = {key: slot for slot, key in enumerate(keys)}
+    if keys == listed and len(slots) == len(keys):
         return values
     refuse_missing(f"the id of {unit} in {name}", keys)
-    slots = {key: slot for slot, key in enumerate(keys)}
     is_other = any(key not in slots for key in listed)
     # Labels of lists that are not evaluated are ignored; labels of unknown items raise.
     is_other |= unit == "items" and len(keys) > len(listed)

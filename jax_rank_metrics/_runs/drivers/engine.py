@@ -241,7 +241,11 @@ def run(
                 index, fault = min(
                     zip(indices[is_faulty], faults[is_faulty], strict=True)
                 )
-                raise ValueError(_message(job, int(index), programs.Fault(fault), mask))
+                is_named = batch.indices == index
+                refused = [r for r, lists in result.refused.items() if lists[is_named]]
+                raise ValueError(
+                    _message(job, int(index), programs.Fault(fault), mask, refused)
+                )
             batch_values = jax.tree.map(
                 lambda array, rows=is_query: array[rows],
                 Values(result.lists, np.asarray(result.items)),
@@ -349,9 +353,13 @@ def _why_undefined(job: EvaluationJob, bounds: Iterable[spec.Bound]) -> str:
 
 
 def _message(
-    job: EvaluationJob, index: int, fault: programs.Fault, mask: np.ndarray | None
+    job: EvaluationJob,
+    index: int,
+    fault: programs.Fault,
+    mask: np.ndarray | None,
+    refused: list[str],
 ) -> str:
-    """Returns the message for a query with a fault."""
+    """Returns the message for a query with a fault; `refused` are reasons of metrics."""
     row = int(job.rows[index])
     name = job.scorer.query_name(job.unit, row, job.ids[0])
     if fault == programs.Fault.NAN:
@@ -360,11 +368,7 @@ def _message(
         return attributes.negative_labels(name)
     if fault == programs.Fault.GAINS:
         return gains.overflow_message(name)
-    return (
-        f"{name} has several relevant items, but rank='realistic' and metrics adjusted "
-        "for chance need a single relevant item; leave these metrics out, or pass one "
-        "relevant item for each list"
-    )
+    return refused[0].format(f" for {name}")
 
 
 def _over_batches(

@@ -56,7 +56,7 @@ R = TypeVar("R")
 class Fault(enum.IntEnum):
     """Reasons to stop an evaluation at a query."""
 
-    REFUSED = 1  # a metric cannot read the query's relevant items
+    REFUSED = 1  # a metric cannot read the query, as `BatchResult.refused` says
     NAN = 2  # the score of an item that may have a rank is NaN
     NEGATIVE = 3  # `label_fn` removes items, by labels below 0 or NaN
     GAINS = 4  # a gain of the query is not finite
@@ -172,6 +172,8 @@ class BatchResult(NamedTuple):
         lists: For each metric, its values of all queries, `[queries]`.
         items: `[queries, k]`, the ids of the first items.
         faults: `[queries]` int32, the `Fault` of each query, or 0.
+        refused: A dict from the reasons of metrics to `[queries]` bool, the queries that
+            they cannot read; see `Reading`.
         has_inf: `[queries]` bool, True if an item of the first block has a rank and a
             score of −∞; None unless `options.finds_inf`.
         has_ties: `[queries]` bool, True if the query has tied items that a metric reads in
@@ -182,6 +184,7 @@ class BatchResult(NamedTuple):
     lists: list[per_list.PerList]
     items: jax.Array
     faults: jax.Array
+    refused: dict[str, jax.Array]
     has_inf: jax.Array | None = None
     has_ties: jax.Array | None = None
 
@@ -199,6 +202,7 @@ def read_by_metrics(
         ids: `[queries, k]`, the ids of the first items.
     """
     values, faults, has_ties = {}, jnp.zeros(ids.shape[:1], jnp.int32), None
+    refused: dict[str, jax.Array] = {}
     for bounds, data in readings:
         readers = [bound for bound in bounds if options.reads_hash(bound)]
         if data.items_held is not None and readers:
@@ -206,7 +210,8 @@ def read_by_metrics(
             ties = data.items_held.has_ties(by_label)
             has_ties = ties if has_ties is None else has_ties | ties
         reading, data_faults = run.read_ranking(bounds, data), jnp.zeros_like(faults)
-        for is_refused in reading.refused.values():
+        for reason, is_refused in reading.refused.items():
+            refused[reason] = refused.get(reason, False) | is_refused
             data_faults = jnp.where(is_refused, Fault.REFUSED, data_faults)
         if reading.overflowing is not None:
             data_faults = jnp.where(reading.overflowing, Fault.GAINS, data_faults)
@@ -216,7 +221,7 @@ def read_by_metrics(
         values |= dict(zip(names, reading.values, strict=True))
         faults = jnp.maximum(faults, data_faults)
     lists = [values[bound.name] for bound in options.bounds]
-    return BatchResult(lists, ids, faults, None, has_ties)
+    return BatchResult(lists, ids, faults, refused, None, has_ties)
 
 
 def measure_catalog(

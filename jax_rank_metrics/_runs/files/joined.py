@@ -167,28 +167,35 @@ class Joined:
         Each is `[items, …]` float32.
         """
         doc_ids, columns = self.doc_ids, {}
-        is_text, exists = doc_ids.dtype == pl.String, doc_ids.is_not_null()
+        exists = doc_ids.is_not_null()
         for name, (labels, values) in self._item_columns.items():
             array = inputs.item_columns({name: values})[name]
-            keys = [str(label) if is_text else label for label in labels]
-            rows = pl.DataFrame({"id": keys}).with_row_index("row")
-            if rows["id"].is_duplicated().any():
-                first = rows["id"].filter(rows["id"].is_duplicated())[0]
+            title = f"item_columns[{name!r}]"
+            inputs.refuse_missing(
+                f"the id of items in {title}", labels, "an id, or leave that item out"
+            )
+            texts = pl.Series("id", [*map(_text_of, labels)], pl.String)
+            ids = texts.cast(doc_ids.dtype, strict=False)
+            if (others := texts.filter(ids.is_null())).len():
                 raise ValueError(
-                    f"item_columns[{name!r}] names document {first!r} more than once; pass "
-                    "one value for each document"
+                    f"{title} names document {others[0]!r}, but documents of qrels and run "
+                    "are integers; pass ids of one kind"
+                )
+            if (is_repeated := ids.is_duplicated()).any():
+                raise ValueError(
+                    f"{title} names document {ids.filter(is_repeated)[0]!r} more than "
+                    "once; pass one value for each document"
                 )
             row_numbers = pl.DataFrame({"id": doc_ids}).join(
-                rows.cast({"id": doc_ids.dtype}),
+                pl.DataFrame({"id": ids}).with_row_index("row"),
                 on="id",
                 how="left",
                 maintain_order="left",
             )["row"]
             if (absent := doc_ids.filter(row_numbers.is_null() & exists)).len():
                 raise ValueError(
-                    f"item_columns[{name!r}] lacks document {absent[0]!r} and "
-                    f"{absent.n_unique() - 1} others; pass a value for every document of "
-                    "qrels and run"
+                    f"{title} lacks document {absent[0]!r} and {absent.n_unique() - 1} "
+                    "others; pass a value for every document of qrels and run"
                 )
             indices = row_numbers.fill_null(0).to_numpy()
             for key, values in item_columns.made_of({name: array}).items():
@@ -501,6 +508,12 @@ class Joined:
             f"{int((self._run.judged.values >= 0).sum())} judged, "
             f"{int(self._run.retrieved.counts.sum())} retrieved)"
         )
+
+
+def _text_of(label: object) -> str:
+    """Returns an id as text; pandas may have made a float of an integer."""
+    is_whole = isinstance(label, (float, np.floating)) and label == label // 1
+    return str(int(label)) if is_whole else str(label)  # type: ignore[call-overload]
 
 
 def lists_of_joined(
