@@ -702,6 +702,9 @@ def test_scored_tables(folder):
     (folder / "a.csv").write_text(rows)
     (folder / "b.csv").write_text(rows.replace("0.5", "0.7"))
     assert "0.750" in invoke("--scored", "a.csv", "-m", "mrr").stdout
+    wide = f"qid,label,score\n1,1,{2**60}\n1,0,{2**60 + 1}\n"
+    (folder / "wide.csv").write_text(wide)
+    assert "0.500" in invoke("--scored", "wide.csv", "-m", "mrr").stdout
     words = ("--scored", "a.csv", "b.csv", "-m", "mrr", "--item", "id")
     assert "1.000" in invoke(*words, "--compare", "t").stdout
     (folder / "b.csv").write_text(rows.replace("q1,0", "q1,1"))

@@ -1,6 +1,8 @@
 """Tables of scored items: the numbers of flat arrays, whatever the source and the cut."""
 
 import decimal
+import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -315,6 +317,49 @@ def test_doubles_that_float32_cannot_tell_apart():
     for ids in (scores[:2], [2**60 + 1, 2**60]):
         rows = {"qid": [0, 0], "label": [1, 0], "score": ids}
         assert jrm.evaluate_scored("mrr", rows)["mrr"].compute() == 1
+
+
+@pytest.mark.parametrize("kind", ["frames", "sorted", "csv", "parquet"])
+def test_wide_integers_that_are_cut(tmp_path, kind):
+    """Scores beside small ones are compared as integers, however tables are cut."""
+    tables = [
+        pl.DataFrame({"qid": [i, i], "label": [1, 0], "score": scores})
+        for i, scores in enumerate(([2**53, 2**53 + 1], [5, 4], [2, 3]))
+    ]
+    source, how = iter(tables), {"sort": kind == "sorted"}
+    if kind in ("csv", "parquet"):
+        source = [str(tmp_path / f"{i}.{kind}") for i in range(3)]
+        for path, table in zip(source, tables, strict=True):
+            getattr(table, f"write_{kind}")(path)
+    lists = jrm.evaluate_scored("mrr", source, **how).lists
+    assert lists["mrr"].values.tolist() == [0.5, 1, 0.5]
+    missing = pd.DataFrame({"qid": [0] * 3, "label": [1, 0, -1]}).assign(
+        score=pd.array([2**60, 2**60 + 1, None], "Int64")
+    )
+    with pytest.warns(UserWarning, match="1 of 3 items are left out"):
+        assert jrm.evaluate_scored("mrr", missing)["mrr"].compute() == 0.5
+
+
+def test_tables_that_say_little_about_dtypes(tmp_path):
+    """Labels may be missing at first, or everywhere, and tables may be empty."""
+    rows = [{"qid": 1, "label": None, "score": 1}] * 150
+    rows += [{"qid": 1, "label": 0, "score": 2.5}, {"qid": 1, "label": 1, "score": 2}]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    mixed = {"qid": [1] * 3, "label": [0, None, 0.5], "score": [3, 2.5, 1]}
+    nothing = {"qid": [1, 1], "label": [None, None], "score": [2.0, 1.0]}
+    shown = {"qid": [2, 2], "label": [1, 0], "score": [1.0, 2.0], "shown": [True, True]}
+    how = {"mask": "shown", "list_columns": None}
+    empty = {name: [] for name in shown}
+    for source, options, expected in (
+        (str(tmp_path / "x.jsonl"), {}, [0.5]),
+        (mixed, {}, [0]),
+        (iter([nothing, shown]), {}, [0, 0.5]),
+        (iter([empty, shown]), how, [0.5]),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lists = jrm.evaluate_scored("mrr", source, **options).lists
+        assert lists["mrr"].values.tolist() == expected
 
 
 def test_progress(table):

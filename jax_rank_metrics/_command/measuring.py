@@ -205,8 +205,7 @@ def _scored(
                 f"{pairs['relevance'][row]}, and {pairs['relevance_right'][row]} in the "
                 "first table; leave --item out if labels differ between runs"
             )
-    run = table.select(*frames.IDS, pl.col("score").cast(pl.Float64, strict=False))
-    return table.select(*frames.IDS, "relevance"), run
+    return table.select(*frames.IDS, "relevance"), table.select(*frames.IDS, "score")
 
 
 def skipped_queries(name: str, joined: join.Joined) -> list[str]:

@@ -5,8 +5,12 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from error_rows import rows_of
+from late_imports import LateImport
 
 import jax_rank_metrics as jrm
+
+pandas, polars = LateImport("pandas"), LateImport("polars")
 
 NAN, MIXED = float("nan"), ["q", 7, "q"]
 LISTS = ["q", "q", "r"]
@@ -38,6 +42,13 @@ def of_file(name, rows="q,1,0.5\nq,0,0.4\n"):
         return jrm.evaluate_scored("mrr", f"{folder}/{name}")
 
 
+def of_subtopics(second):
+    """Evaluates a table whose second item is in these subtopics."""
+    how = {"columns": {"subtopics": "s"}}
+    column = polars.Series([[1, 0], second, [1, 1]], strict=False)
+    return scored(how, metrics="strec@2", s=column)
+
+
 # fmt: off
 CASES = {
     "a table that is none": (TypeError, "source: got 7; pass a frame, a path", lambda: jrm.evaluate_scored("mrr", 7), scored),
@@ -56,6 +67,10 @@ CASES = {
     "a score of a table that is nan": (ValueError, "source, row 1 (of list 'q'): score is nan; pass a number", lambda: scored(score=[0.5, NAN, 0.1]), lambda: scored(score=[0.5, 0.3, 0.1])),
     "a score of a table that is missing": (ValueError, "source, row 1 (of list 'q'): score is missing", lambda: scored(score=[0.5, None, 0.1]), scored),
     "a score of no number in a table": (ValueError, "(of list 'q'): score is", lambda: scored(score=[[1], [2], [3]]), lambda: scored(score=[1, 2, 3])),
+    **rows_of("a masked column of a table", TypeError, ": got a masked NumPy array, whose mask would be lost; pass its .tolist()", lambda x: scored(**{x: np.ma.masked_array([1, 0, 1], [1, 0, 0])}), "label", "score", "qid", follow=lambda: scored(label=np.ma.masked_array([1, 0, 1], [1, 0, 0]).tolist())),
+    "labels of categories": (ValueError, "source, row 0 (of list 'q'): label is Categorical; pass numbers", lambda: scored({"mask": "m"}, polars.DataFrame, label=polars.Series(["1", "1", "0"], dtype=polars.Categorical), m=[True, True, False]), lambda: scored(label=polars.Series(["1", "1", "0"]))),
+    "two columns of one name": (ValueError, "source has 2 columns 'score'; pass a table whose columns have different names", lambda: scored(source=lambda table: pandas.DataFrame(table).iloc[:, [0, 1, 2, 2]]), lambda: scored(source=pandas.DataFrame)),
+    **rows_of("subtopics that are missing", ValueError, "source, row 1 (of list 'q'): s ", lambda x: of_subtopics(x), None, [None, 1], [NAN, 1.0], [1], follow=lambda: of_subtopics([0, 1])),
     "an empty table": (ValueError, "source is empty; pass at least one row", lambda: jrm.evaluate_scored("mrr", parts([])), lambda: jrm.evaluate_scored("mrr", parts(["q"]))),
     "columns of a table that differ in length": (ValueError, "source: columns differ in length", lambda: scored(label=[1, 0]), scored),
     "a column of a list that varies": (ValueError, "list_columns['s'] is 1 and 2 in the list 'q'; pass a column with one value in all rows", lambda: scored({"list_columns": ["s"]}, s=[1, 2, 3]), lambda: scored({"list_columns": ["s"]}, s=[1, 1, 3])),

@@ -28,7 +28,7 @@ def evaluate_scored(
     mask: str | None = None,
     retrieved: str | None = None,
     columns: Mapping[str, str] | None = None,
-    list_columns: Sequence[str] = (),
+    list_columns: Sequence[str] | None = None,
     ties: choices.TiesOfTables | None = None,
     undefined: types.Undefined = "zero",
     sort: bool = False,
@@ -122,6 +122,7 @@ def evaluate_scored(
         )
     bounds, columns = binding.bind_all(metrics), columns or {}
     check_columns(bounds, columns, allow_unread=False)
+    list_columns = list_columns or ()
     list_columns = (list_columns,) if isinstance(list_columns, str) else list_columns
     optional = {
         "item": item, "weight": weight, "list_weight": list_weight,

@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from jax_rank_metrics._ground import choices, inputs, optional
@@ -329,12 +330,22 @@ def series(name: str, column: str, values: Any) -> "pl.Series":
             + ("strings" if column in IDS else "floats")
         ) from error
     except (TypeError, pl.exceptions.PolarsError) as error:
+        cells = [*map(_with_null, values)]
         with contextlib.suppress(TypeError, pl.exceptions.PolarsError):
-            return pl.Series(column, [*map(_with_null, values)])
+            return pl.Series(column, cells)
+        if column not in (*IDS, "list", "item") and all(map(_is_small, cells)):
+            return pl.Series(column, cells, pl.Float64, strict=False)
         raise ValueError(
             f"{name}: {column} holds values of several kinds; pass strings only, or "
             "numbers only"
         ) from error
+
+
+def _is_small(cell: Any) -> bool:
+    """True for a number that float64 holds exactly, and for what is missing."""
+    if isinstance(cell, Integral):
+        return abs(int(cell)) <= 2**53
+    return cell is None or isinstance(cell, Real)
 
 
 def _with_null(cell: Any) -> Any:

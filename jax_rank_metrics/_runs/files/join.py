@@ -251,6 +251,8 @@ def numeric(column: object) -> np.ndarray | list[object]:
     only from a list.
     """
     values = np.asarray(column)
+    if values.dtype.kind == "f" and getattr(column, "dtype", values.dtype).kind in "iu":
+        values = np.asarray(column, object)  # pandas would round integers beside NA
     if values.dtype.kind in "biuf":
         return values
     return [

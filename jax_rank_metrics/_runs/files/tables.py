@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
+from jax_rank_metrics._engine.items import GROUPS
 from jax_rank_metrics._engine.ordering import order_on_host
 from jax_rank_metrics._ground import inputs
 from jax_rank_metrics._runs.files import frames, join, read, sources
@@ -28,7 +29,7 @@ _SCANS: dict[str, Callable[[Path], "pl.LazyFrame"]] = {
     "arrow": lambda path: pl.scan_ipc(path),
     "csv": lambda path: pl.scan_csv(path, infer_schema=False),
     "tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t"),
-    "jsonl": lambda path: pl.scan_ndjson(path),
+    "jsonl": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
 }
 _FLAG_ROLES = ("mask", "retrieved", "columns['judged']", "columns['pooled']")
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
@@ -68,7 +69,7 @@ def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataF
             a list are not neighbours in a stream.
     """
     rows, max_rows = _rows_of(source, roles, is_sorted_here)
-    checked_rows = map(_checked, rows)
+    checked_rows = (_checked(batch) for batch in rows if batch.frame.height)
     pending, height = collections.deque[pl.DataFrame](), 0
     for frame in checked_rows:
         pending.append(frame)
@@ -79,7 +80,27 @@ def parts(source: Any, roles: Roles, is_sorted_here: bool) -> Iterator["pl.DataF
             return
     if not height:
         raise ValueError("source is empty; pass at least one row")
-    yield pl.concat(pending, how="vertical_relaxed")
+    yield _concatenated(pending)
+
+
+def _concatenated(tables: Iterable["pl.DataFrame"]) -> "pl.DataFrame":
+    """Returns the rows of all tables; integer scores beyond 2^53 stay integers.
+
+    Polars would make floats of them, and ties, if another table has smaller scores, which
+    are floats.
+    """
+    tables = [*tables]
+    if len({table["score"].dtype for table in tables}) > 1:
+        in_integers = [
+            table.with_columns(pl.col("score").cast(pl.Int64, strict=False))
+            for table in tables
+        ]
+        if all(
+            table["score"].eq_missing(whole["score"]).all()
+            for table, whole in zip(tables, in_integers, strict=True)
+        ):
+            tables = in_integers
+    return pl.concat(tables, how="vertical_relaxed")
 
 
 def _rows_of(
@@ -115,6 +136,9 @@ def _rows_of_frame(where: str, data: Any, roles: Roles) -> _Rows:
         )
     names = _names(where, [*getattr(data, "columns", data)], roles)
     columns = {role: data[name] for role, name in names.items()}
+    for role, name in names.items():
+        cure = "its .tolist(), where masked entries are missing"
+        inputs.refuse_masked(f"{where}: {name}", columns[role], cure)
     if not isinstance(data, pl.DataFrame):
         columns = {
             # NumPy would turn a list of numbers and strings into strings.
@@ -148,6 +172,11 @@ def _names(where: str, columns: Sequence[str], roles: Roles) -> dict[str, str]:
         ]
         if len(matches) != 1:
             problem = f"has no column {' or '.join(known[:2])}"
+            if len({*matches}) == 1:
+                raise ValueError(
+                    f"{where} has {len(matches)} columns {matches[0]!r}; pass a table "
+                    "whose columns have different names"
+                )
             if matches:
                 problem = f"has the columns {frames.listed(matches)}"
             raise ValueError(
@@ -221,8 +250,11 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
         values: "pl.Series", kind: frames.ValueColumn, is_read: "pl.Series"
     ) -> "pl.Series":
         """Returns checked numbers, with null in rows that are not read."""
+        if values.dtype == pl.Null:
+            values = values.cast(pl.Float64)
         if is_read.all():
             return frames.numbers_of(values, kind, fail)
+        frames.numbers_of(values[:0], kind, fail)  # raises if they are no numbers
         zero = pl.lit(0).cast(values.dtype)
         filled = pl.select(pl.when(is_read).then(values).otherwise(zero)).to_series()
         return frames.numbers_of(filled, kind, fail).set(~is_read, None)
@@ -244,9 +276,9 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
         elif role in _FLAG_ROLES:
             values = _flags(values, fail)
         elif role.startswith("columns["):
-            if values.dtype == pl.List:  # for example, memberships in groups
-                values = values.list.to_array(len(values[0]))
-            if not isinstance(values.dtype, pl.Array):
+            if isinstance(values.dtype, (pl.List, pl.Array)):
+                values = _vectors(values, fail, role == f"columns['{GROUPS}']")
+            else:
                 values = frames.numbers_of(values, "relevance", fail)
         columns[role] = values
     labels = columns["label"]
@@ -264,6 +296,31 @@ def _checked(rows: _Rows) -> "pl.DataFrame":
     has_rank = exists & columns.get("retrieved", True)
     columns["score"] = numbers(columns["score"], "score", has_rank)
     return pl.DataFrame([values.alias(role) for role, values in columns.items()])
+
+
+def _vectors(
+    column: "pl.Series", fail: frames.Fail, may_be_unknown: bool
+) -> "pl.Series":
+    """Returns a column of lists, such as memberships in subtopics, as arrays of one length.
+
+    Only numbers that `may_be_unknown` may be missing.
+    """
+    inner: pl.DataType = column.dtype.inner  # type: ignore[attr-defined]
+    column = column.cast(pl.List(inner))
+    lengths = column.list.len()
+    width = cast(int, lengths.max() or 0)
+    row = frames.first_true(column.is_null() | (lengths != width))
+    if row is not None:
+        number = (
+            "is missing" if column[row] is None else f"holds {lengths[row]} numbers"
+        )
+        fail(row, f"{column.name} {number}; pass {width} numbers in every row")
+    if not may_be_unknown and inner.is_numeric():
+        numbers = column.explode().cast(pl.Float64)
+        place = frames.first_true(numbers.is_null() | numbers.is_nan())
+        if place is not None:
+            fail(place // width, f"{column.name} lacks a number; pass {width} numbers")
+    return column.list.to_array(width)
 
 
 def _flags(column: "pl.Series", fail: frames.Fail) -> "pl.Series":
@@ -290,7 +347,7 @@ def _whole_lists(tables: Iterable["pl.DataFrame"]) -> Iterator["pl.DataFrame"]:
         height += table.height
         if height < enough:
             continue
-        part = pl.concat(pending, how="vertical_relaxed")
+        part = _concatenated(pending)
         lengths = part["list"].rle().struct.field("len")
         cut = height - lengths[-1]  # more rows of the last list may follow
         if cut:
@@ -298,7 +355,7 @@ def _whole_lists(tables: Iterable["pl.DataFrame"]) -> Iterator["pl.DataFrame"]:
             yield part[:cut]
         pending, height = [part[cut:]], height - cut
         enough = max(PART, 2 * height)
-    part = pl.concat(pending, how="vertical_relaxed")
+    part = _concatenated(pending)
     seen.add(part["list"])
     yield part
 
