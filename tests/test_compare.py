@@ -6,6 +6,7 @@ import json
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from per_lists import MANY, evaluation_of, lists_of, mean_of
 
@@ -273,3 +274,24 @@ def test_lists_that_one_run_leaves_out_are_named():
         jrm.compare(whole, some)
     zero = jrm.join(qrels, run, missing="zero").evaluation("mrr")
     assert jrm.compare(whole, zero, test="t").only.ties == 3
+
+
+def test_frames_whose_columns_begin_with_systems(rng):
+    """Names of levels say what they hold; without names, tasks come before systems."""
+    columns = pd.MultiIndex.from_product([["old", "new"], ["web", "news"], ["mrr"]])
+    frame = pd.DataFrame(rng.random((12, 4)), columns=columns)
+    tasks_of_systems = jrm.compare(frame)
+    frame.columns.names = ["system", "task", "metric"]
+    for rows, expected in (
+        (tasks_of_systems, [("old", "news"), ("new", "news")]),
+        (jrm.compare(frame), [("web", "new"), ("news", "new")]),
+    ):
+        assert [(row.task, row.system) for row in rows] == expected
+
+
+def test_integers_are_exact():
+    """Narrow integers are no sums in float32, so their differences are no ties."""
+    views = np.full(6, 10_000_000, np.int32)
+    for dtype in (np.int32, np.int64):
+        row = jrm.compare(views.astype(dtype), (views + 3).astype(dtype)).only
+        assert (row.wins, row.ties) == (6, 0) and row.difference == 3

@@ -1,6 +1,7 @@
 """The command `gate`: verdicts, their error rates, and the reports that explain them."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -9,7 +10,13 @@ from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
-from jax_rank_metrics._command.gate import NOT_WORSE, UNDECIDED, WORSE, exit_codes
+from jax_rank_metrics._command.gate import (
+    NOT_WORSE,
+    UNDECIDED,
+    WORSE,
+    exit_codes,
+    limits_of_mean,
+)
 from jax_rank_metrics._values.intervals import student_quantiles
 from jax_rank_metrics._verdicts.comparisons import power
 from jax_rank_metrics._verdicts.inference.margin_bounds import MarginBounds
@@ -170,6 +177,22 @@ def test_tables_of_scored_items(folder):
         assert code == WORSE
         assert json.loads(text)["metrics"] == expected
     assert gate("bad.csv -m recall@1 --at-least .8")[0] == WORSE
+
+
+@pytest.mark.parametrize("lists", [1, 3, 12])
+def test_bounds_of_hits(lists):
+    """A bound is wrong with at most the probability alpha, for every rate of hits."""
+    hits, rates = np.arange(lists + 1), np.linspace(0.01, 0.99, 99)[:, None]
+    states = np.arange(lists) < hits[:, None]
+    ones = np.ones(lists)
+    low, high = np.transpose(
+        [limits_of_mean(jrm.PerList(x, ones, ones > 0), 0.05) for x in states]
+    )
+    chances = [math.comb(lists, h) for h in hits] * rates**hits
+    chances *= (1 - rates) ** (lists - hits)
+    for is_wrong in (low > rates, high < rates):
+        assert (chances * is_wrong).sum(1).max() <= 0.05
+    assert low[-1] == pytest.approx(0.05 ** (1 / lists), rel=1e-5)
 
 
 def test_error_rates(rng):

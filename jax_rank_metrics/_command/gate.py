@@ -13,6 +13,7 @@ from jax_rank_metrics._names import directions
 from jax_rank_metrics._runs.files.joined import digests_of
 from jax_rank_metrics._values import on_host
 from jax_rank_metrics._values.mean import Mean
+from jax_rank_metrics._values.moments import Moments
 from jax_rank_metrics._values.per_list import PerList
 from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.comparisons import power
@@ -57,6 +58,25 @@ def exit_codes(bounds: Callable[[Any], Any], margin: float, alpha: float) -> np.
     for _ in low:  # The metrics that are not worse so far share alpha.
         is_worse = bounds(alpha / np.maximum((~is_worse).sum(0), 1))[1] < -margin
     return np.where(is_worse, WORSE, np.where(low > -margin, NOT_WORSE, UNDECIDED))
+
+
+def limits_of_mean(lists: PerList, alpha: float) -> tuple[float, float]:
+    """Returns the one-sided bounds of a mean, each wrong with the probability `alpha`.
+
+    The bounds of hits are exact (Clopper and Pearson, 1934), because the bounds of Wilson
+    are wrong too often where nearly all lists are hits: a single list would do.
+    """
+    from scipy.special import betaincinv
+
+    total = on_host.HostSums.of_lists(lists, Mean)
+    result = total.estimates(1 - 2 * alpha, "auto")[0]
+    if Moments(*total.sums).fractional[0] > 0 or not result.n_eff > 0:
+        return result.low, result.high
+    hits = result.mean * result.n_eff
+    misses = result.n_eff - hits
+    low = betaincinv(hits, misses + 1, alpha) if hits > 0 else 0.0
+    high = betaincinv(hits + 1, misses, 1 - alpha) if misses > 0 else 1.0
+    return float(low), float(high)
 
 
 def gate(options: arguments.CommandOptions) -> int:
@@ -113,14 +133,12 @@ def gate(options: arguments.CommandOptions) -> int:
 
     def intervals(alpha: float) -> np.ndarray:
         results: Any = tests(alpha)
-        if floor is not None:
-            # Take the intervals of `evaluate`: the interval of hits is Wilson's, whose
-            # width is never 0.
-            sums_of_lists = on_host.HostSums.of_lists
-            sums = [sums_of_lists(lists, Mean) for lists in run.lists.values()]
-            results = [total.estimates(1 - 2 * alpha, "auto")[0] for total in sums]
-        limits = [(result.low, result.high) for result in results]
-        return np.array(limits, np.float64) - (floor or 0.0)
+        if floor is None:
+            return np.array([(result.low, result.high) for result in results])
+        return (
+            np.array([limits_of_mean(lists, alpha) for lists in run.lists.values()])
+            - floor
+        )
 
     def bounds(alpha: float) -> np.ndarray:
         ends = signs[:, None] * intervals(alpha)

@@ -49,6 +49,12 @@ def ratios(count):
 RATIOS = [ratio_of(X, X + 1), ratio_of(X, X + 2)]
 
 
+def pivoted(metric, names):
+    """Returns a frame of two systems, whose columns begin with the metric."""
+    columns = pandas.MultiIndex.from_product([[metric], ["old", "new"]], names=names)
+    return pandas.DataFrame(np.stack([X, X**2], 1), columns=columns)
+
+
 @functools.cache
 def compared():
     """Compares a metric of cutoffs with another, for two systems and for one."""
@@ -169,6 +175,9 @@ CASES = {
     # comparisons: names of results
     "a name of two systems": (KeyError, "'mrr' names 2 comparisons, 'new mrr', 'same m", lambda: compared()[0]["mrr"], lambda: compared()[0].select(system="new", metric="mrr").only.system == "new"),
     "a name of two cutoffs": (KeyError, "'recall' names 2 comparisons, 'recall@1', 're", lambda: compared()[1]["recall"], lambda: compared()[1].select(metric="recall", cutoff=5).only.cutoff == 5),
+    "two names at once": (KeyError, "('new', 'mrr') names no comparison; pass one of the names 'new', 'mrr', ", lambda: compared()[0]["new", "mrr"], lambda: compared()[0].select(system="new")["mrr"]),
+    **rows_of("metrics before systems", ValueError, "a has metrics, '.*', in level 0 of its columns; pass systems before metrics, as a.swaplevel(axis=1) has them", lambda x: jrm.compare(pivoted(*x)), ("mrr", None), ("cost", ["metric", "system"]), follow=lambda: jrm.compare(pivoted("mrr", None).swaplevel(axis=1))),
+    **rows_of("a difference that is no number", ValueError, "pass a finite number", lambda x: jrm.lists_needed([0.1, -0.05, 0.2, 0], x), "0.05", None, np.array([0.1, 0.2]), follow=lambda: jrm.lists_needed([0.1, -0.05, 0.2, 0], 0.05)),
     "a name of nothing": (KeyError, "'ndcg' names no comparison; pass one of the names 'mrr', ", lambda: compared()[1]["ndcg"], lambda: compared()[1]["mrr"]),
     "an index beyond the last": (IndexError, "", lambda: compared()[1][3]),
     "only of three": (ValueError, "there are 3 comparisons", lambda: compared()[1].only, lambda: compared()[1].select(metric="mrr").only.metric == "mrr"),

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from jax_rank_metrics._ground import optional
+from jax_rank_metrics._ground import inputs, optional
 from jax_rank_metrics._names import cutoff_names
 from jax_rank_metrics._verdicts import sheets
 from jax_rank_metrics._verdicts.comparisons.lists import ListPairs
@@ -269,16 +269,24 @@ class Comparisons(Sequence[Comparison]):
         """
         if isinstance(index, slice):
             return Comparisons(self._comparisons[index])
-        if not isinstance(index, str):
+        if inputs.is_integer(index):
             return self._comparisons[index]
         # "recall" finds "recall@5", if that is the only cutoff.
         names = [(row.task, row.system, *_metric_names(row.metric)) for row in self]
-        matches = [row for row, keys in zip(self, names, strict=True) if index in keys]
+        matches = [
+            row
+            for row, keys in zip(self, names, strict=True)
+            if index is not None and index in keys
+        ]
         if len(matches) == 1:
             return matches[0]
         if not matches:
+            known = dict.fromkeys(
+                key for keys in names for key in keys if isinstance(key, str)
+            )
             raise KeyError(
-                f"{index!r} names no comparison; pass one of the names {_listing(self)}"
+                f"{index!r} names no comparison; pass one of the names "
+                f"{list_values.listing([*known])}"
             )
         raise KeyError(
             f"{index!r} names {len(matches)} comparisons, {_listing(matches)}; select one "

@@ -148,9 +148,10 @@ def lists_needed(
     _refuse_pair("differences", differences)
     _refuse_pair("judge", judge)
     test = _Test.of(power, level, alternative)
-    if not math.isfinite(difference):
+    is_number = inputs.is_scalar_number(difference)
+    if not is_number or not math.isfinite(difference):
         raise ValueError(f"difference is {difference!r}; pass a finite number")
-    size = abs(difference) if test.is_two_sided else difference
+    size = abs(float(difference)) if test.is_two_sided else float(difference)
     size = -size if alternative == "less" else size
     if (judge is None) != (others is None):
         raise ValueError(

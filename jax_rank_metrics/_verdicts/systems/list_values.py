@@ -52,8 +52,9 @@ class ListValues:
     @property
     def rounding(self) -> float:
         """Relative error below which two values are equal."""
-        # Values with fewer than 64 bits were computed as sums in float32.
-        return 1e-14 if self.dtype.itemsize == 8 else list_arrays.ROUNDING
+        # Floats with fewer than 64 bits were computed as sums in float32.
+        is_exact = self.dtype.itemsize == 8 or self.dtype.kind in "iub"
+        return 1e-14 if is_exact else list_arrays.ROUNDING
 
     @property
     def list_count(self) -> int:

@@ -705,9 +705,11 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
     def record(keys: Path, source: object, **fields: Any) -> Record:
         return Record(label_of(name, keys), keys, source, **fields)
 
-    label, ids = label_of(name, path), None
+    label, ids, has_task_first = label_of(name, path), None, True
     tree = inputs.as_frame(tree, "a table of values")
     if is_frame := inputs.is_frame(tree):
+        _refuse_metrics_first(label, columns := tree.columns)
+        has_task_first = [*getattr(columns, "names", [])][:1] != ["system"]
         parts = inputs.parts_of_tasks(tree)
         for task, part in parts:
             for task_record in _flat(part, name, path):
@@ -749,11 +751,12 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
             "and leave out keys that have none"
         )
     elif is_frame:
+        # Columns with three levels are (task, system, metric) unless their names say
+        # otherwise, but paths begin with systems.
         for key, column in tree.items():
-            # Columns with three levels are (task, system, metric), but paths begin with
-            # systems.
             keys = key if isinstance(key, tuple) else (key,)
-            keys = (*keys[1::-1], *keys[2:]) if len(keys) == 3 else keys
+            if len(keys) == 3 and has_task_first:
+                keys = (*keys[1::-1], *keys[2:])
             yield record((*path, *keys), column, ids=ids, is_of_metric=True)
     elif is_nested(tree):
         if (ids_key := inputs.key_of_ids(tree)) is not None:
@@ -770,6 +773,26 @@ def _flat(tree: Any, name: str, path: Path = ()) -> Iterator[Record]:
         elif inputs.is_series(tree):
             ids = tree.index
         yield record(path, tree, ids=ids)
+
+
+def _refuse_metrics_first(label: str, columns: Any) -> None:
+    """Raises ValueError if metrics are in another level of the columns than the last."""
+    for outer in range(getattr(columns, "nlevels", 1) - 1):
+        names = [*columns.get_level_values(outer).unique()]
+        is_called_so = columns.names[outer] == "metric"
+        hold_metrics = _are_metrics(names) and not _are_metrics(
+            columns.get_level_values(-1)
+        )
+        if is_called_so or hold_metrics:
+            raise ValueError(
+                f"{label} has metrics, {listing(names)}, in level {outer} of its columns; "
+                f"pass systems before metrics, as {label}.swaplevel(axis=1) has them"
+            )
+
+
+def _are_metrics(names: Iterable[Hashable]) -> bool:
+    """True if all are names of metrics; a single letter may be the name of a system."""
+    return all(facts.is_metric_name(name) and len(str(name)) > 1 for name in names)
 
 
 def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
