@@ -179,6 +179,13 @@ def test_tables_of_scored_items(folder):
     assert gate("bad.csv -m recall@1 --at-least .8")[0] == WORSE
 
 
+def test_a_floor_that_is_no_number(folder):
+    words = ["gate", "qrels.txt", "old.txt", "-m", "recall@1", "--at-least", "nan"]
+    done = CliRunner().invoke(cli.app(), words)
+    assert done.exit_code == 2
+    assert "--at-least is nan; pass a finite number" in done.stderr
+
+
 @pytest.mark.parametrize("lists", [1, 3, 12])
 def test_bounds_of_hits(lists):
     """A bound is wrong with at most the probability alpha, for every rate of hits."""

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -90,6 +91,8 @@ def gate(options: arguments.CommandOptions) -> int:
     metrics = request.metrics_of(options.words, options.trec, options.level)
     (baseline, path), *_ = options.paths.items()
     floor, margin, alpha = options.at_least, options.margin, options.alpha
+    if floor is not None and not math.isfinite(floor):
+        raise ValueError(f"--at-least is {floor}; pass a finite number")
     has_saved = floor is None and report.is_saved(path)
     measured = list(measuring.measured(options, metrics, has_saved))
     systems = {name: run for name, run, _, _ in measured}
