@@ -137,5 +137,6 @@ CASES = {
     "mask of tokens": (*MASK, lambda: jrm.evaluate_embeddings("mrr@1", TOKENS, TOKENS, [[0]], similarity="maxsim"), lambda: jrm.evaluate_embeddings("mrr@1", [x.data for x in TOKENS], [x.data for x in TOKENS], [[0]], similarity="maxsim")),
     "mask of blocks": (*MASK, lambda: jrm.evaluate_embeddings("mrr@1", np.eye(3), iter(TOKENS), [[0]] * 3), lambda: jrm.evaluate_embeddings("mrr@1", np.eye(3), iter([x.data for x in TOKENS]), [[0]] * 3)),
     "mask of ids": (*MASK, lambda: jrm.to_frame({"mrr": LISTS}, X), lambda: jrm.to_frame({"mrr": LISTS}, X.data)),
+    "mask in ids that are padded": (TypeError, "retrieved_ids: got a masked NumPy array, whose mask would be lost; pass retrieved_ids.filled(…)", lambda: jrm.rank_ids(np.ma.masked_array(IDS, IDS > 2)), traced(lambda: jrm.rank_ids(np.ma.masked_array(IDS, IDS > 2).filled(-1)))),
     "mask in scores": (*MASK, lambda: jrm.rank([1, 0, 1], [X[0], X[1], X[2]]), traced(lambda: jrm.rank([1, 0, 1], X.filled(0), ~np.ma.getmaskarray(X)))),
 }

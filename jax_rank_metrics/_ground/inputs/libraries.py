@@ -199,7 +199,9 @@ def lookup_keys(ids: Any) -> list[Any]:
 def refuse_masked(name: str, value: object, cure: str | None = None) -> None:
     """Raises `TypeError` for a masked array, or a list that holds one at any depth."""
     if isinstance(value, np.ma.MaskedArray):
-        cure = cure or f"{name}.filled(0), and mask=~numpy.ma.getmaskarray({name})"
+        if cure is None and re.match(r"(labels|scores|weights|columns)\b", name):
+            cure = f"{name}.filled(0), and mask=~numpy.ma.getmaskarray({name})"
+        cure = cure or f"{name}.filled(…), with a value for what is masked"
         raise TypeError(
             f"{name}: got a masked NumPy array, whose mask would be lost; pass {cure}"
         )
