@@ -10,6 +10,7 @@ run, in the environment of this script, which then needs the extra `test`.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -86,8 +87,7 @@ def check_installed(wheel: Path) -> None:
 def check_commands(sdist: Path) -> None:
     """The commands of the README do in the unpacked sources what they do in a clone."""
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(sdist) as archive:
-            archive.extractall(folder, filter="data")
+        shutil.unpack_archive(sdist, folder)
         (sources,) = Path(folder).iterdir()
         readme = (sources / "README.md").read_text()
         main_command = re.search(r"<!-- main command -->\n```bash\n(.*)\n```", readme)
