@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from jax_rank_metrics._ground import inputs
+from jax_rank_metrics._ground import inputs, messages
 from jax_rank_metrics._ground.choices import Alternative
 from jax_rank_metrics._ground.types import Number
 from jax_rank_metrics._values import intervals
@@ -148,10 +148,8 @@ def lists_needed(
     _refuse_pair("differences", differences)
     _refuse_pair("judge", judge)
     test = _Test.of(power, level, alternative)
-    is_number = inputs.is_scalar_number(difference)
-    if not is_number or not math.isfinite(difference):
-        raise ValueError(f"difference is {difference!r}; pass a finite number")
-    size = abs(float(difference)) if test.is_two_sided else float(difference)
+    size = _finite(difference)
+    size = abs(size) if test.is_two_sided else size
     size = -size if alternative == "less" else size
     if (judge is None) != (others is None):
         raise ValueError(
@@ -302,6 +300,13 @@ def _fewest(is_enough: Callable[[int], bool]) -> float | int:
             return math.inf
     candidates = range(enough // 2 + 1, enough)
     return candidates.start + bisect.bisect_left(candidates, True, key=is_enough)
+
+
+@messages.short_errors()
+def _finite(difference: object) -> float:
+    if not inputs.is_scalar_number(difference) or not math.isfinite(difference):
+        raise ValueError(f"difference is {difference!r}; pass a finite number")
+    return float(difference)
 
 
 def _refuse_pair(name: str, values: reading.Values) -> None:
