@@ -138,10 +138,8 @@ def gate(options: arguments.CommandOptions) -> int:
         results: Any = tests(alpha)
         if floor is None:
             return np.array([(result.low, result.high) for result in results])
-        return (
-            np.array([limits_of_mean(lists, alpha) for lists in run.lists.values()])
-            - floor
-        )
+        limits = [limits_of_mean(lists, alpha) for lists in run.lists.values()]
+        return np.array(limits) - floor
 
     def bounds(alpha: float) -> np.ndarray:
         ends = signs[:, None] * intervals(alpha)

@@ -26,8 +26,8 @@ def do_the_same(old: Any, new: Any) -> bool:
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             pairs.append((getattr(old, name), getattr(new, name)))
         return all(held is renewed or bool(held == renewed) for held, renewed in pairs)
-    except (AttributeError, ValueError):  # no code; an array, or a name without a value
-        return False
+    except (AttributeError, TypeError, ValueError):
+        return False  # no code; values that cannot be compared, or names without one
 
 
 class EqualPartial(functools.partial[T]):

@@ -242,9 +242,11 @@ def run(
                     zip(indices[is_faulty], faults[is_faulty], strict=True)
                 )
                 is_named = batch.indices == index
-                refused = [r for r, lists in result.refused.items() if lists[is_named]]
+                reasons = [
+                    why for why, is_so in result.refused.items() if is_so[is_named]
+                ]
                 raise ValueError(
-                    _message(job, int(index), programs.Fault(fault), mask, refused)
+                    _message(job, int(index), programs.Fault(fault), mask, reasons)
                 )
             batch_values = jax.tree.map(
                 lambda array, rows=is_query: array[rows],
@@ -357,9 +359,12 @@ def _message(
     index: int,
     fault: programs.Fault,
     mask: np.ndarray | None,
-    refused: list[str],
+    reasons: list[str],
 ) -> str:
-    """Returns the message for a query with a fault; `refused` are reasons of metrics."""
+    """Returns the message for a query with a fault.
+
+    `reasons` say why metrics cannot read the query; see `BatchResult.refused`.
+    """
     row = int(job.rows[index])
     name = job.scorer.query_name(job.unit, row, job.ids[0])
     if fault == programs.Fault.NAN:
@@ -368,7 +373,7 @@ def _message(
         return attributes.negative_labels(name)
     if fault == programs.Fault.GAINS:
         return gains.overflow_message(name)
-    return refused[0].format(f" for {name}")
+    return reasons[0].format(f" for {name}")
 
 
 def _over_batches(

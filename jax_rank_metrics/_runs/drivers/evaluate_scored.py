@@ -122,7 +122,7 @@ def evaluate_scored(
         )
     bounds, columns = binding.bind_all(metrics), columns or {}
     check_columns(bounds, columns, allow_unread=False)
-    list_columns = list_columns or ()
+    list_columns = () if list_columns is None else list_columns
     list_columns = (list_columns,) if isinstance(list_columns, str) else list_columns
     optional = {
         "item": item, "weight": weight, "list_weight": list_weight,
