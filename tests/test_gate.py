@@ -89,7 +89,7 @@ def invoke(*words):
         # Lower values of this metric are better.
         ("old.txt bad.txt -m fall_out@1 --margin .1", 1, "worse"),
         ("bad.txt old.txt -m fall_out@1 --margin .1", 0, "not worse"),
-        # Floors: hits have Wilson's bound, also if all are hits.
+        # Floors: hits have an exact bound, also if all are hits.
         ("old.txt -m recall@1,2 --at-least .8", 0, "not worse: old against 0.8"),
         ("hits.txt -m recall@1,2 --at-least .95", 3, "cannot tell"),
         ("bad.txt -m recall@1,2 --at-least .8", 1, "worse"),

@@ -393,8 +393,8 @@ MUTANTS = (
     Mutant(
         "a floor that hits alone are sure to pass",
         "_command/gate.py",
-        'total.estimates(1 - 2 * alpha, "auto")',
-        'total.estimates(1 - 2 * alpha, "t")',
+        "betaincinv(hits, misses + 1, alpha)",
+        "betaincinv(hits, misses + 1e-6, alpha)",
         "tests/test_gate.py::test_verdicts",
     ),
     Mutant(
