@@ -5,6 +5,7 @@ totals of their columns. Each of the other items then counts with the averages o
 columns, and sums of a function that is linear in the columns are exact.
 """
 
+import collections
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -218,8 +219,7 @@ def by_id(
         }
     row_of = {str(key): row for row, key in enumerate(ids_of_rows)}
     if len(row_of) < len(ids_of_rows):
-        names = [str(key) for key in ids_of_rows]
-        name = next(name for name in names if names.count(name) > 1)
+        ((name, _),) = collections.Counter(map(str, ids_of_rows)).most_common(1)
         raise ValueError(
             f"item_columns has the ids {name} and {name!r}, an integer and a string; pass "
             "ids of one kind"

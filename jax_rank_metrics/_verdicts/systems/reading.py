@@ -780,8 +780,9 @@ def _refuse_metrics_first(label: str, columns: Any) -> None:
     for outer in range(getattr(columns, "nlevels", 1) - 1):
         names = [*columns.get_level_values(outer).unique()]
         is_called_so = columns.names[outer] == "metric"
-        hold_metrics = _are_metrics(names) and not _are_metrics(
-            columns.get_level_values(-1)
+        innermost = columns.get_level_values(-1)
+        hold_metrics = all(map(_is_metric, names)) and not all(
+            map(_is_metric, innermost)
         )
         if is_called_so or hold_metrics:
             raise ValueError(
@@ -790,9 +791,9 @@ def _refuse_metrics_first(label: str, columns: Any) -> None:
             )
 
 
-def _are_metrics(names: Iterable[Hashable]) -> bool:
-    """True if all are names of metrics; a single letter may be the name of a system."""
-    return all(facts.is_metric_name(name) and len(str(name)) > 1 for name in names)
+def _is_metric(name: Hashable) -> bool:
+    """True for names of metrics but single letters, which lists and systems may have."""
+    return facts.is_metric_name(name) and len(str(name)) > 1
 
 
 def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
@@ -801,7 +802,7 @@ def _refuse_means(label: str, values: Mapping[Any, Any]) -> None:
     The keys must be list ids. A single letter may be a list id, even the "p" of
     precision.
     """
-    metrics = [key for key in values if facts.is_metric_name(key) and len(key) > 1]
+    metrics = [key for key in values if _is_metric(key)]
     if metrics:
         raise ValueError(
             f"{label} holds one number for {listing(metrics)}, the name of a metric: a "
