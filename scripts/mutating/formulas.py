@@ -132,8 +132,8 @@ MUTANTS = (
     Mutant(
         "items of a tie are within a cutoff independently",
         "_engine/formulas/diversity.py",
-        "ratio(within * (within - 1), tied * (tied - 1))",
-        "ratio(within, tied) ** 2",
+        "ratio(held * (held - 1), tied * (tied - 1))",
+        "chance**2",
         "tests/test_beyond_accuracy.py::test_values_are_means_over_all_orders[scores-3]",
     ),
     Mutant(
@@ -386,15 +386,15 @@ MUTANTS = (
     Mutant(
         "novelty in nats",
         "_engine/formulas/popularity.py",
-        "(log_total - _number(_LOG_COUNT)(items)) / math.log(2)",
-        "(log_total - _number(_LOG_COUNT)(items))",
+        "(log_total - means[..., _LOG_COUNT]) / math.log(2)",
+        "(log_total - means[..., _LOG_COUNT])",
         "tests/test_beyond_accuracy.py::test_values_of_ids_are_those_of_loops",
     ),
     Mutant(
-        "pairs of a group that a cutoff parts are taken to be independent",
+        "items of a group that a cutoff parts are counted whole",
         "_engine/formulas/diversity.py",
-        "return jnp.where(_is_parted(place, k), pair_excess / tied, 0)",
-        "return jnp.zeros_like(pair_excess)",
+        "within[..., -1] - chance * (1 - chance) * parted[..., -1]",
+        "within[..., -1]",
         "tests/test_beyond_accuracy.py::test_values_are_means_over_all_orders",
     ),
     Mutant(

@@ -29,9 +29,10 @@ def _unit_vectors(embeddings: jax.Array) -> jax.Array:
     # Divide by the largest entry first, so that no square overflows.
     largest = jnp.max(jnp.abs(embeddings), axis=-1, keepdims=True)
     vectors = ratio(embeddings, largest)
-    lengths = jnp.sqrt(arithmetic.total(vectors * vectors)[..., None])
+    lengths = jnp.sqrt(jnp.sum(vectors * vectors, axis=-1, keepdims=True))
     units = ratio(vectors, lengths)
-    return jnp.concatenate([units, arithmetic.total(units * units)[..., None]], axis=-1)
+    squared_lengths = jnp.sum(units * units, axis=-1, keepdims=True)
+    return jnp.concatenate([units, squared_lengths], axis=-1)
 
 
 @metric(item_columns={_EMBEDDINGS: _unit_vectors}, reads_labels=False)
@@ -75,9 +76,13 @@ def intra_list_diversity(ranking: Ranking, *, k: Cutoffs = None) -> per_list.Per
     # unless both are in the tie group across k. If K of the group's t items are within k,
     # an item of the group has the chance K/t, but a pair has K(K − 1)/(t(t − 1)).
     within = ranking.expected_sum(_vector, positions(), ks)
-    own_squares = ranking.expected_sum(_squared_length, _squared_chance, ks)
     parted = ranking.expected_sum(_vector, _is_parted, ks)
-    pair_excess = ranking.expected_sum(item_exists, _mean_excess, ks)
+    tied = ranking.expected_sum(item_exists, _is_parted, ks)
+    held = ranking.expected_sum(item_exists, _chance_if_parted, ks)
+    chance = ratio(held, tied)
+    pair_excess = ratio(held * (held - 1), tied * (tied - 1)) - chance**2
+    # Σ chance²·|u|²; the chance is 1 or 0 outside of the parted group.
+    own_squares = within[..., -1] - chance * (1 - chance) * parted[..., -1]
     cosines = _squared_sum(within) - own_squares
     cosines = cosines + pair_excess * (_squared_sum(parted) - parted[..., -1])
     sizes = ranking.depth(ks)
@@ -105,25 +110,12 @@ def _vector(items: Items) -> jax.Array:
     return column
 
 
-def _squared_length(items: Items) -> jax.Array:
-    return _vector(items)[..., -1]
-
-
-def _squared_chance(place: Place, k: Cut) -> jax.Array:
-    return (place.within(k) / place.tied) ** 2
-
-
 def _is_parted(place: Place, k: Cut) -> jax.Array:
     """True for places whose tie group is neither wholly within k nor wholly beyond it."""
     within = place.within(k)
     return (within > 0) & (within < place.tied)
 
 
-def _mean_excess(place: Place, k: Cut) -> jax.Array:
-    """Returns (chance of a pair within k − product of its items' chances) / t.
-
-    This is 0 unless the tie group, of t items, reaches across k.
-    """
-    within, tied = place.within(k), place.tied
-    pair_excess = ratio(within * (within - 1), tied * (tied - 1)) - (within / tied) ** 2
-    return jnp.where(_is_parted(place, k), pair_excess / tied, 0)
+def _chance_if_parted(place: Place, k: Cut) -> jax.Array:
+    """Returns the chance of an item of the parted group to be within k; 0 for others."""
+    return jnp.where(_is_parted(place, k), place.within(k) / place.tied, 0)

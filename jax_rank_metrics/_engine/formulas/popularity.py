@@ -5,7 +5,6 @@ import math
 import jax
 import jax.numpy as jnp
 
-from jax_rank_metrics._engine.by_options import by_options
 from jax_rank_metrics._engine.formulas.label_fns import item_exists
 from jax_rank_metrics._engine.items import COUNTS
 from jax_rank_metrics._engine.metrics.metric import metric
@@ -29,7 +28,7 @@ def _with_logs(counts: jax.Array) -> jax.Array:
             f"{COUNTS!r} has shape {counts.shape}; pass an array [num_items]"
         )
     logs = jnp.log(_positive_or_one(counts))
-    log_total = jnp.log(_positive_or_one(arithmetic.total(jnp.maximum(counts, 0))))
+    log_total = jnp.log(_positive_or_one(jnp.sum(jnp.maximum(counts, 0))))
     return jnp.stack([counts, logs, jnp.full_like(counts, log_total)], axis=-1)
 
 
@@ -76,7 +75,8 @@ def popularity(
         with RecBole's `averagepopularity` and RecTools' `AvgRecPopularity`.
     """
     inputs.flag("log", log)
-    return _mean_within(ranking, _number(_LOG_COUNT if log else _COUNT), k)
+    means = _means_within(ranking, k)
+    return _per_list(ranking, means[..., _LOG_COUNT if log else _COUNT], k)
 
 
 @metric(item_columns={COUNTS: _with_logs}, reads_labels=False, lower_is_better=None)
@@ -149,14 +149,18 @@ def novelty(
     if num_users is not None:
         num_users = inputs.positive_integer("num_users", num_users)
         _refuse_above(ranking, num_users, k)
-    return _mean_within(ranking, _bits(num_users), k)
+    means = _means_within(ranking, k)
+    log_total = means[..., _LOG_TOTAL] if num_users is None else math.log(num_users)
+    bits = (log_total - means[..., _LOG_COUNT]) / math.log(2)
+    has_items = ranking.depth(ranking.cutoffs(k)) > 0
+    return _per_list(ranking, jnp.where(has_items, bits, 0), k)
 
 
 def _refuse_above(ranking: Ranking, num_users: int, k: Cutoffs) -> None:
     """Refuses lists with an item whose count is above the number of users."""
     data = traced_data(ranking)
     held = data.held_through(ranking.cutoffs(k))
-    counts = item_fns.item_values(_number(_COUNT), held.items, data.dtype)
+    counts = item_fns.item_values(_numbers, held.items, data.dtype)[..., _COUNT]
     data.refuse(
         held.layout.max(counts) > num_users,
         f"'counts' holds a number above {num_users}, which is num_users{{}}; pass how many "
@@ -164,20 +168,24 @@ def _refuse_above(ranking: Ranking, num_users: int, k: Cutoffs) -> None:
     )
 
 
-def _mean_within(
-    ranking: Ranking, item_fn: item_fns.ItemFn, k: Cutoffs
-) -> per_list.PerList:
-    """Returns the mean of a function of items up to each cutoff."""
+def _means_within(ranking: Ranking, k: Cutoffs) -> jax.Array:
+    """Returns the means of the three numbers up to each cutoff, `[*lists, len(ks), 3]`.
+
+    Both metrics, with all their options, share them.
+    """
     ks = ranking.cutoffs(k)
-    sums = ranking.expected_sum(item_fn, place.positions(), ks)
-    values = arithmetic.ratio(sums, ranking.depth(ks))
+    sums = ranking.expected_sum(_numbers, place.positions(), ks)
+    return arithmetic.ratio(sums, ranking.depth(ks)[..., None])
+
+
+def _per_list(ranking: Ranking, values: jax.Array, k: Cutoffs) -> per_list.PerList:
+    """Returns the values, defined for lists with items."""
     has_items = ranking.depth((None,))[..., 0] > 0
     return ranking.per_list(values, has_items, k, item_exists)
 
 
-@by_options
-def _number(items: Items, *, index: int) -> jax.Array:
-    """Returns one of the three numbers of each item: the count, or a logarithm."""
+def _numbers(items: Items) -> jax.Array:
+    """Returns the three numbers of each item, `[*lists, items, 3]`."""
     column = items.columns[COUNTS]
     if column.shape != (*items.exists.shape, 3):
         raise ValueError(
@@ -185,11 +193,4 @@ def _number(items: Items, *, index: int) -> jax.Array:
             f"{items.exists.shape}; pass the count of each item, its logarithm, and the "
             "logarithm of the sum of all counts, [*lists, items, 3]"
         )
-    return column[..., index]
-
-
-@by_options
-def _bits(items: Items, *, num_users: int | None) -> jax.Array:
-    """Returns the information of each item in bits, among users or all interactions."""
-    log_total = _number(_LOG_TOTAL)(items) if num_users is None else math.log(num_users)
-    return (log_total - _number(_LOG_COUNT)(items)) / math.log(2)
+    return column
