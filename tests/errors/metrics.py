@@ -259,6 +259,7 @@ CASES = {
     "linear of a column": (ValueError, "linear=True", lambda: jrm.metric(columns=("judged",), linear=True)(pooled), forgotten(lambda: jrm.metric(linear=True)(pooled))),
     "ideal of other labels": (ValueError, "may not read ideal_sum", lambda: pooled(with_labels(jax.eval_shape(lambda: jrm.rank_retrieved(ONES)), is_relevant)), forgotten(traced(lambda: jrm.metric()(pooled).of(jrm.rank_retrieved(ONES))))),
     "residual of places": (ValueError, "has the value 1.0, but this ranking holds listed items only", lambda: jrm.residual.of(one_place(), k=3), traced(lambda: [jrm.residual.of(x, k=2) for x in (jrm.rank(ONES, RISING, columns=JUDGED), jrm.rank_scores(RISING, PAIR, k=2, relevant_columns={"judged": TRUE}))])),
+    "judgements of a catalogue": (TypeError, "'judged' is float32 of shape (5,); pass one bool per item, such as column != 0, in columns or relevant_columns, since item_columns become floats", lambda: jax.eval_shape(lambda: jrm.bpref.of(jrm.rank_ids(IDS[0], PAIR, item_columns={"judged": FOUR > 0}))), traced(lambda: jrm.bpref.of(jrm.rank_ids(IDS[0], PAIR, relevant_columns={"judged": TRUE})))),
     # propensities
     "counts below 0": (ValueError, "-1.0 at (1,); .* from 0 to num_points", lambda: PROPENSITIES([1.0, -1.0]), lambda: PROPENSITIES([1, 0])),
     "counts nan": (ValueError, "from 0 to num_points", lambda: PROPENSITIES([np.nan]), lambda: PROPENSITIES([0])),

@@ -139,7 +139,8 @@ def _read_flag(items: Items, name: str) -> jax.Array:
     if column.dtype != jnp.bool_ or column.shape != items.exists.shape:
         raise TypeError(
             f"columns: {name!r} is {column.dtype} of shape {column.shape}; pass one bool "
-            "per item, such as column != 0"
+            "per item, such as column != 0, in columns or relevant_columns, since "
+            "item_columns become floats"
         )
     return column & items.exists
 
