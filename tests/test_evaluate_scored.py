@@ -264,6 +264,17 @@ def test_columns_of_lists(table):
         jrm.evaluate_scored(NAMES, pl.concat([table, row]), list_weight="worth")
 
 
+def test_columns_of_lists_by_enums_of_each_batch(table):
+    batches = table.partition_by("qid", maintain_order=True)
+    kinds = [pl.Enum([batch["qid"][0], "other"]) for batch in batches]
+    batches = [
+        batch.with_columns(country=pl.col("qid").cast(kind))
+        for batch, kind in zip(batches, kinds, strict=True)
+    ]
+    evaluation = jrm.evaluate_scored(NAMES, batches, list_columns=["country"])
+    assert [*evaluation.by("country")] == evaluation.query_ids.tolist()
+
+
 def test_items_left_out_and_not_retrieved(table, rng):
     flags = rng.random((3, len(table))) < 0.7
     label = pl.when(pl.Series(flags[2])).then("label")

@@ -87,9 +87,12 @@ def _concatenated(tables: Iterable["pl.DataFrame"]) -> "pl.DataFrame":
     """Returns the rows of all tables; integer scores beyond 2^53 stay integers.
 
     Polars would make floats of them, and ties, if another table has smaller scores, which
-    are floats.
+    are floats. It has no type for two enums, so these become strings.
     """
     tables = [*tables]
+    if len({tuple(table.schema.items()) for table in tables}) > 1:
+        as_strings = pl.selectors.enum().cast(pl.String)
+        tables = [table.with_columns(as_strings) for table in tables]
     if len({table["score"].dtype for table in tables}) > 1:
         in_integers = [
             table.with_columns(pl.col("score").cast(pl.Int64, strict=False))
