@@ -1,6 +1,7 @@
 """`python -m jax_rank_metrics`: the command line."""
 
-from jax_rank_metrics import cli
+# `from jax_rank_metrics import cli` would load all public names, and JAX with them.
+import jax_rank_metrics.cli
 
 if __name__ == "__main__":
-    cli.main()
+    jax_rank_metrics.cli.main()
