@@ -1,4 +1,4 @@
-"""The programs that the compiler of TPUs makes of the metrics, without a TPU.
+"""The programs that the compilers of TPU and GPU make of the metrics, without a device.
 
 Needs the extra `compilers` and JAX_PLATFORMS=cpu.
 """
@@ -6,6 +6,7 @@ Needs the extra `compilers` and JAX_PLATFORMS=cpu.
 import contextlib
 import doctest
 import os
+import subprocess
 import sys
 
 import jax
@@ -69,6 +70,24 @@ def test_programs_compile(name, devices):
     if name.endswith("sharded"):
         # Devices that share lists exchange candidates and sums, and gather no scores.
         assert "all-reduce" in text and "all-gather" not in text
+
+
+# Kernels on an H200, as jax-cuda13-plugin 0.10.2 counts them.
+GPU_KERNELS = {"ndcg@10": 9, "ndcg@10 · 64×100,000": 12, "five@10": 16, "mrr": 10}
+
+
+def test_kernels_of_gpu():
+    """The main programs do not grow for a GPU, which a process of its own compiles for."""
+    pytest.importorskip("jax_plugins.xla_cuda13", reason="is in the extra `compilers`")
+    script = ROOT / "benchmarks" / "compilers.py"
+    command = [sys.executable, str(script), "gpu", *GPU_KERNELS]
+    table = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    cells = [row.split(" | ") for row in table.splitlines() if row.startswith("| ")]
+    kernels = {cell[0][2:]: cell[2] for cell in cells[1:]}
+    assert kernels.keys() == GPU_KERNELS.keys()
+    assert all(int(kernels[name]) <= most for name, most in GPU_KERNELS.items()), (
+        kernels
+    )
 
 
 LISTS = [((8, 200), "f")] * 2
