@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import jax_rank_metrics as jrm
 from jax_rank_metrics import cli
+from jax_rank_metrics._runs.files import frames
 
 LISTS, ITEMS = 60, 12
 
@@ -437,7 +438,7 @@ def test_distances_in_a_run(rng):
         assert not remarks_on(-scores, ties=ties)[1]
 
 
-def test_scores_that_rise_with_their_ranks(tmp_path):
+def test_scores_that_rise_with_their_ranks(tmp_path, monkeypatch):
     """Frames and files say so; a rank that says nothing is left alone."""
     rows = [(f"q{i}", f"d{j}", j, 0.1 * j) for i in range(3) for j in range(9)]
     frame = pl.DataFrame(rows, ("qid", "docno", "rank", "score"), orient="row")
@@ -445,6 +446,10 @@ def test_scores_that_rise_with_their_ranks(tmp_path):
     text = "scores rise with the ranks beside them in 24 of 24 pairs"
     joined, [warned] = remarks_of(lambda: jrm.join(qrels, frame))
     assert warned.startswith(text) and joined.remarks == (warned,)
+    for rows_of_part in (4, 9):  # large frames are read in parts
+        with monkeypatch.context() as patch:
+            patch.setattr(frames, "_ROWS_OF_PART", rows_of_part)
+            assert remarks_of(lambda: jrm.join(qrels, frame))[1] == [warned]
     falling = frame.with_columns(score=-pl.col("score"))
     constant, words = (frame.with_columns(rank=pl.lit(x)) for x in (0, "first"))
     for sound in (falling, constant, words, frame.drop("score")):

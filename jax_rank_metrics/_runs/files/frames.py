@@ -50,6 +50,9 @@ NOT_HELD = (
     "from another number; pass smaller numbers"
 )
 
+# How many rows of a large frame are compared at once.
+_ROWS_OF_PART = 2**20
+
 
 def first_true(rows: "pl.Series") -> int | None:
     """Returns the index of the first row that is True, or None; null counts as False."""
@@ -467,15 +470,21 @@ def remarks_on_ranks(run: "pl.DataFrame") -> list[str]:
     steps = [pl.col(name).cast(pl.Float64, strict=False) for name in ("rank", "score")]
     sign = steps[0].diff().sign() * steps[1].diff().sign()
     is_pair = (pl.col("query_id") == pl.col("query_id").shift(1)) & sign.is_finite()
-    pairs = run.select("query_id", sign=pl.when(is_pair).then(sign)).drop_nulls()
-    rising = pairs.filter(pl.col("sign") > 0)
-    num_falling = pairs.filter(pl.col("sign") < 0).height
-    if not remarks.is_reversed(rising.height, num_falling):
+    sign = pl.when(is_pair).then(sign).cast(pl.Int8).alias("sign")
+    # The signs of all rows but the first. Only these are kept of the columns of a part.
+    signs = pl.concat(
+        run.slice(start, _ROWS_OF_PART + 1).select(sign)[1:]
+        for start in range(0, run.height or 1, _ROWS_OF_PART)
+    )["sign"]
+    num_rising, num_falling = int((signs > 0).sum()), int((signs < 0).sum())
+    if not remarks.is_reversed(num_rising, num_falling):
         return []
+    row = first_true(signs > 0)
+    assert row is not None
     return [
-        f"scores rise with the ranks beside them in {rising.height} of "
-        f"{rising.height + num_falling} pairs of neighbouring rows, as in query "
-        f"{rising['query_id'][0]!r}, but only scores determine the order, and higher "
+        f"scores rise with the ranks beside them in {num_rising} of "
+        f"{num_rising + num_falling} pairs of neighbouring rows, as in query "
+        f"{run['query_id'][row]!r}, but only scores determine the order, and higher "
         "scores rank first; negate scores that are distances, or leave them out of a "
         "frame, so that its ranks are read"
     ]
