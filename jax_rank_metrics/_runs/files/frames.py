@@ -471,7 +471,8 @@ def remarks_on_ranks(run: "pl.DataFrame") -> list[str]:
     sign = steps[0].diff().sign() * steps[1].diff().sign()
     is_pair = (pl.col("query_id") == pl.col("query_id").shift(1)) & sign.is_finite()
     sign = pl.when(is_pair).then(sign).cast(pl.Int8).alias("sign")
-    # The signs of all rows but the first. Only these are kept of the columns of a part.
+    # Entry i compares the rows i and i + 1. Rows are compared in parts, because the columns
+    # that a comparison needs are several times as large as its signs.
     signs = pl.concat(
         run.slice(start, _ROWS_OF_PART + 1).select(sign)[1:]
         for start in range(0, run.height or 1, _ROWS_OF_PART)
